@@ -1,0 +1,17 @@
+//! What a detector says: a rule that is broken, the steps that break it, an interleaving, the fix.
+//!
+//! One model for all detectors, static and dynamic. Knows nothing of how a finding was made nor of how it is shown.
+
+mod fingerprint;
+mod merge;
+mod model;
+mod rule;
+
+pub use merge::merge;
+pub use model::{Evidence, Finding, SectionPair, Severity, Step, Thread};
+pub use rule::{RULES, Rule};
+
+/// The rules by name, for detectors: `finding::rules::STALE_VALUE`.
+pub mod rules {
+    pub use crate::rule::{NOT_SERIALIZABLE, NOT_SERIALIZABLE_TOGETHER, REACQUIRED_LOCK};
+}

@@ -1,0 +1,67 @@
+//! The rules. A rule is named for the defect; the detectors that find it are named for their algorithm.
+//!
+//! A new rule is a constant here, a line in [`RULES`], and a page in `docs/rules`, which `fissure explain` prints.
+
+use crate::Severity;
+
+/// A kind of defect.
+#[derive(Debug)]
+pub struct Rule {
+    /// What users write to select or suppress it.
+    pub id: &'static str,
+    /// One line, lower case, no full stop.
+    pub summary: &'static str,
+    pub severity: Severity,
+    /// The page in `docs/rules`, whole.
+    pub page: &'static str,
+    /// How much the rule says about the fix. Of two findings that are one, the rule with more wins.
+    pub precision: u8,
+}
+
+impl PartialEq for Rule {
+    fn eq(&self, other: &Rule) -> bool {
+        self.id == other.id
+    }
+}
+
+impl Eq for Rule {}
+
+pub static REACQUIRED_LOCK: Rule = Rule {
+    id: "reacquired-lock",
+    summary: "a lock is let go and taken again while another lock is held, so the whole is not atomic",
+    severity: Severity::Warning,
+    page: include_str!("../../../docs/rules/reacquired-lock.md"),
+    precision: 20,
+};
+
+pub static NOT_SERIALIZABLE: Rule = Rule {
+    id: "not-serializable",
+    summary: "another thread got in between the steps of a unit, and no order of whole units gives the same result",
+    severity: Severity::Error,
+    page: include_str!("../../../docs/rules/not-serializable.md"),
+    precision: 10,
+};
+
+pub static NOT_SERIALIZABLE_TOGETHER: Rule = Rule {
+    id: "not-serializable-together",
+    summary: "several units, each undisturbed on its own, have no serial order together",
+    severity: Severity::Error,
+    page: include_str!("../../../docs/rules/not-serializable-together.md"),
+    precision: 10,
+};
+
+/// All rules, in the order in which a newcomer should read them.
+pub static RULES: &[&Rule] = &[&REACQUIRED_LOCK, &NOT_SERIALIZABLE, &NOT_SERIALIZABLE_TOGETHER];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_unique_and_pages_open_with_them() {
+        for (index, rule) in RULES.iter().enumerate() {
+            assert!(rule.page.starts_with(&format!("# {}\n", rule.id)), "page of {}", rule.id);
+            assert!(RULES[..index].iter().all(|earlier| earlier.id != rule.id), "{} twice", rule.id);
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! Names of classes, methods and fields, and places in code.
+//!
+//! Analyses hold names as interned [`Symbol`]s and places as [`Site`]s, both small and `Copy`.
+//! Findings hold [`Place`]s, which own their text and outlive the interner.
+//!
+//! Knows nothing of class files, analyses or reports.
+
+mod names;
+mod place;
+
+pub use names::{ClassName, FieldName, MethodName, Names, Symbol};
+pub use place::{MethodPlace, Place, Site};
