@@ -250,10 +250,10 @@ impl<'a> Class<'a> {
     fn code_of(&self, method: &noak::reader::Method<'a>, names: &Names) -> Result<Option<Code>, Error> {
         for attribute in method.attributes() {
             let attribute = attribute?;
-            if self.raw.pool().get(attribute.name())?.content.as_bytes() == b"Code" {
-                if let AttributeContent::Code(code) = attribute.read_content(self.raw.pool())? {
-                    return Code::decode(&code, &self.pool(names)).map(Some);
-                }
+            if self.raw.pool().get(attribute.name())?.content.as_bytes() == b"Code"
+                && let AttributeContent::Code(code) = attribute.read_content(self.raw.pool())?
+            {
+                return Code::decode(&code, &self.pool(names)).map(Some);
             }
         }
         Ok(None)

@@ -33,7 +33,6 @@ pub struct LocalName {
 pub struct Code {
     pub max_stack: u16,
     pub max_locals: u16,
-    pub length: u32,
     pub instructions: Vec<Instruction>,
     pub handlers: Vec<Handler>,
     /// First offset and line, sorted by offset.
@@ -46,7 +45,6 @@ impl Code {
         let mut code = Code {
             max_stack: raw.max_stack(),
             max_locals: raw.max_locals(),
-            length: 0,
             instructions: Vec::new(),
             handlers: Vec::new(),
             lines: Vec::new(),
