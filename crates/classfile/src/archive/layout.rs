@@ -29,7 +29,7 @@ pub(super) fn has_versions(entries: &[Entry], layout: Layout) -> bool {
 /// earlier can never be loaded and is not worth a message. `release` is `None` if the archive is not multi-release; then
 /// what lies below `META-INF/versions` is never loaded either.
 pub(super) fn select(entries: Vec<Entry>, layout: Layout, release: Option<u16>) -> Vec<Entry> {
-    let mut best: FxHashMap<(&[u8], &[u8]), (u16, usize)> = FxHashMap::default();
+    let mut best: FxHashMap<_, (u16, usize)> = FxHashMap::default();
     best.reserve(entries.len());
     for (index, entry) in entries.iter().enumerate() {
         let Some(name) = split(&entry.name, layout) else { continue };

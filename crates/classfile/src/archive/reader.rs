@@ -20,6 +20,10 @@ const NEWEST_RELEASE: u16 = 25;
 /// Archives inside an archive that are inflated, and so held in memory, at the same time.
 const ARCHIVES_AT_ONCE: usize = 8;
 
+/// How many skipped entries of one input are listed one by one; the rest is one line with a number. A bomb has more
+/// entries than anyone reads.
+const LISTED: usize = 1_000;
+
 /// What was found in inputs, and what of them could not be used.
 #[derive(Default, Debug)]
 pub struct Contents {
@@ -69,6 +73,8 @@ pub struct ArchiveReader {
     budget: Budget,
     /// The limit on bytes was hit: nothing more is read.
     is_exhausted: bool,
+    /// Skipped entries of the input that is being read.
+    skipped: usize,
 }
 
 impl Default for ArchiveReader {
@@ -81,7 +87,7 @@ impl ArchiveReader {
     /// `release` is the Java release for which a multi-release jar is read; the newest known one if `None`.
     pub fn new(limits: Limits, release: Option<u16>) -> ArchiveReader {
         let budget = Budget::new(limits.total);
-        ArchiveReader { limits, release: release.unwrap_or(NEWEST_RELEASE), budget, is_exhausted: false }
+        ArchiveReader { limits, release: release.unwrap_or(NEWEST_RELEASE), budget, is_exhausted: false, skipped: 0 }
     }
 
     /// The limit on bytes was hit, which the last [`Contents::skipped`] says; further inputs need not be tried.
@@ -91,6 +97,7 @@ impl ArchiveReader {
 
     /// Adds what is in `data`, which is shown to users as `path`. Trouble of any kind ends up in [`Contents::skipped`].
     pub fn read(&mut self, path: &str, kind: Kind, data: &dyn ReadAt, contents: &mut Contents) {
+        self.skipped = 0;
         let result = match kind {
             Kind::Class => self.read_class(path, data, contents),
             Kind::Archive => self.read_archive(path, data, 1, contents),
@@ -98,6 +105,22 @@ impl ArchiveReader {
         };
         if let Err(error) = result {
             self.skip(path.to_owned(), &error, contents);
+        }
+        if self.skipped > LISTED {
+            let reason = format!("{} more entries in it could not be used", self.skipped - LISTED);
+            contents.skipped.push(Skipped { path: path.to_owned(), reason });
+        }
+    }
+
+    /// Adds a class that was loaded already.
+    pub fn add_class(&mut self, path: String, bytes: Vec<u8>, contents: &mut Contents) {
+        self.skipped = 0;
+        let size = bytes.len() as u64;
+        let checked =
+            self.limits.check_class(size).and_then(|()| self.budget.charge(size)).and_then(|()| check_magic(&bytes));
+        match checked {
+            Ok(()) => contents.sources.push(ClassSource { path, bytes }),
+            Err(error) => self.skip(path, &error, contents),
         }
     }
 
@@ -170,13 +193,7 @@ impl ArchiveReader {
     }
 
     /// The release for which the archive is read, `None` if it is not multi-release.
-    fn release_of(
-        &mut self,
-        path: &str,
-        data: &dyn ReadAt,
-        manifest: &Entry,
-        contents: &mut Contents,
-    ) -> Option<u16> {
+    fn release_of(&mut self, path: &str, data: &dyn ReadAt, manifest: &Entry, contents: &mut Contents) -> Option<u16> {
         let bytes = self
             .limits
             .check_ratio(manifest.packed, manifest.size)
@@ -299,7 +316,13 @@ impl ArchiveReader {
 
     fn skip(&mut self, path: String, error: &ArchiveError, contents: &mut Contents) {
         if matches!(error, ArchiveError::Total { .. }) {
+            // Said whatever else is left unsaid.
             self.is_exhausted = true;
+        } else {
+            self.skipped += 1;
+            if self.skipped > LISTED {
+                return;
+            }
         }
         contents.skipped.push(Skipped { path, reason: error.to_string() });
     }
