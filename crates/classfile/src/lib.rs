@@ -2,6 +2,8 @@
 //!
 //! Knows nothing of analyses. Does no IO of its own: the command opens files and hands in readers.
 
+pub mod archive;
+
 mod annotation;
 mod class;
 mod code;
