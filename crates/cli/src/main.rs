@@ -25,7 +25,9 @@ const INTERNAL: u8 = 101;
 
 fn main() -> ExitCode {
     panic::set_hook(Box::new(|panic| {
-        let what = panic.payload_as_str().unwrap_or("no message");
+        let payload = panic.payload();
+        let what = payload.downcast_ref::<&str>().copied().or(payload.downcast_ref::<String>().map(String::as_str));
+        let what = what.unwrap_or("no message");
         let place = panic.location().map(|place| format!(" at {}:{}", place.file(), place.line())).unwrap_or_default();
         output::complain(&format!(
             "internal error in fissure {}: {what}{place}; please report it with the command line",
