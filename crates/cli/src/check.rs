@@ -14,8 +14,8 @@ use crate::nearest::nearest;
 use crate::output::{self, Progress};
 use crate::sources::SourceRoots;
 
-pub(crate) const FINDINGS: u8 = 1;
-pub(crate) const INCOMPLETE: u8 = 3;
+const FINDINGS: u8 = 1;
+const INCOMPLETE: u8 = 3;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let detectors = select(&args.detectors)?;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         Some(path) => output::write_file(path, &text)?,
         None => output::print(&text)?,
     }
-    Ok(verdict(&report))
+    Ok(ExitCode::from(verdict(findings.len(), report.inputs.skipped.len())))
 }
 
 fn analyse(
@@ -70,13 +70,12 @@ fn analyse(
     Ok((program, findings, inputs.skipped))
 }
 
-fn verdict(report: &Report<'_>) -> ExitCode {
-    if !report.findings.is_empty() {
-        ExitCode::from(FINDINGS)
-    } else if !report.inputs.skipped.is_empty() {
-        ExitCode::from(INCOMPLETE)
-    } else {
-        ExitCode::SUCCESS
+/// The exit code. Findings are told even if some inputs were skipped; "nothing found" is not, since it may be wrong.
+fn verdict(findings: usize, skipped: usize) -> u8 {
+    match (findings, skipped) {
+        (0, 0) => 0,
+        (0, _) => INCOMPLETE,
+        _ => FINDINGS,
     }
 }
 
@@ -119,4 +118,17 @@ fn with_jobs<T: Send>(jobs: Option<u16>, work: impl FnOnce() -> T + Send) -> Res
     let threads = jobs.map_or(0, usize::from);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
     Ok(pool.install(work))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::verdict;
+
+    #[test]
+    fn exit_codes() {
+        assert_eq!(verdict(0, 0), 0);
+        assert_eq!(verdict(2, 0), 1);
+        assert_eq!(verdict(2, 3), 1);
+        assert_eq!(verdict(0, 3), 3);
+    }
 }
