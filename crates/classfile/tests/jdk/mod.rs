@@ -17,7 +17,7 @@ fn home() -> PathBuf {
 pub(crate) fn classes() -> Contents {
     let path = home().join("lib/modules");
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    assert_eq!(Kind::of(&bytes).unwrap(), Some(Kind::Image));
+    assert_eq!(Kind::of(&bytes).expect("it can be read"), Some(Kind::Image));
     let mut contents = Contents::default();
     ArchiveReader::default().read("modules", Kind::Image, &bytes, &mut contents);
     contents

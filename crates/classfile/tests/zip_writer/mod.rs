@@ -1,5 +1,6 @@
 //! Writes zip files, also wrong ones: every field can be set to something else than the truth.
 #![allow(dead_code, unreachable_pub, reason = "every test file uses a part")]
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 use std::io::{self, Write};
 
