@@ -4,39 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use fixture::{Fixture, compile, test_jdk, workspace};
-
-/// A folder of its own for one test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("fissure-command-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, below: &str) -> PathBuf {
-        self.0.join(below)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use fixture::{Fixture, Folder, cache, compile, test_jdk, workspace};
 
 fn fissure() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fissure"));
@@ -51,13 +20,13 @@ fn correct_classes() -> PathBuf {
 
 fn classes(source: &str) -> PathBuf {
     let source = workspace().join(source);
-    let fixture = [Fixture::new("correct".to_owned(), &[source]).unwrap()];
-    let compiled = compile(&fixture, &test_jdk().unwrap(), &workspace().join("target/fixtures")).unwrap();
+    let fixture = [Fixture::new("correct".to_owned(), &[source]).expect("a fixture")];
+    let compiled = compile(&fixture, &test_jdk().expect("a JDK"), &cache()).expect("it compiles");
     compiled[0].classes.clone()
 }
 
 fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
+    std::str::from_utf8(bytes).expect("text")
 }
 
 /// Trouble is exit code 2, nothing on standard output, and one line on standard error.
@@ -121,7 +90,7 @@ fn a_report_that_cannot_be_written_is_told() {
     let folder = Folder::new();
     let run = |path: &Path| fissure().args(["check", "--output"]).args([path, &correct_classes()]).output().unwrap();
     assert_trouble(&run(&folder.path("no/such/folder/report")), "cannot write `");
-    assert_trouble(&run(&folder.0), "it is a directory");
+    assert_trouble(&run(folder.top()), "it is a directory");
     assert_eq!(folder.names(), [""; 0]);
 }
 
