@@ -9,7 +9,7 @@ use program::Program;
 use report::{Inputs, Report, Skipped};
 
 use crate::args::CheckArgs;
-use crate::input;
+use crate::input::{self, InputOptions};
 use crate::nearest::nearest;
 use crate::output::{self, Progress};
 use crate::sources::SourceRoots;
@@ -58,7 +58,7 @@ fn analyse(
 ) -> Result<(Program, Vec<finding::Finding>, Vec<classfile::Skipped>)> {
     let progress = Progress::new();
     progress.tell("reading");
-    let inputs = input::load(paths)?;
+    let inputs = input::load(paths, &InputOptions::default())?;
     if inputs.sources.is_empty() && inputs.skipped.is_empty() {
         let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
         bail!("there are no class files in {}; compile first", paths.join(", "));
