@@ -2,6 +2,8 @@
 
 use anyhow::{Result, bail};
 
+use crate::bench_classes;
+
 /// Something that can be measured.
 pub(crate) struct Bench {
     name: &'static str,
@@ -10,12 +12,13 @@ pub(crate) struct Bench {
 }
 
 /// A new measurement is a module and a line here.
-static BENCHES: &[Bench] = &[];
+static BENCHES: &[Bench] = &[Bench {
+    name: "classes",
+    summary: "reading and decoding all classes of a JDK, against `unzip -tq`",
+    run: |_| bench_classes::run(),
+}];
 
 pub(crate) fn list() -> Result<()> {
-    if BENCHES.is_empty() {
-        println!("nothing to measure yet");
-    }
     for bench in BENCHES {
         println!("{:12} {}", bench.name, bench.summary);
     }

@@ -2,9 +2,8 @@
 //!
 //! Knows nothing of analyses. Does no IO of its own: the command opens files and hands in readers.
 
-pub mod archive;
-
 mod annotation;
+pub mod archive;
 mod class;
 mod code;
 mod constant;

@@ -239,3 +239,6 @@ impl ReadAt for InputFile {
         std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
     }
 }
+
+#[cfg(test)]
+mod tests;

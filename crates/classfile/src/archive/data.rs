@@ -15,7 +15,7 @@ pub trait ReadAt: Sync {
     }
 }
 
-impl ReadAt for [u8] {
+impl ReadAt for &[u8] {
     fn size(&self) -> u64 {
         self.len() as u64
     }
@@ -34,7 +34,7 @@ impl ReadAt for [u8] {
 
 impl ReadAt for Vec<u8> {
     fn size(&self) -> u64 {
-        self.as_slice().size()
+        self.len() as u64
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -65,7 +65,7 @@ fn check_readable(entry: &Entry) -> Result<(), ArchiveError> {
     }
     match entry.method {
         CompressionMethod::STORE | CompressionMethod::DEFLATE => Ok(()),
-        method => Err(ArchiveError::Method(method.to_string())),
+        method => Err(ArchiveError::Method(format!("method {method}"))),
     }
 }
 
@@ -81,7 +81,7 @@ fn header_length(header: &[u8], entry: &Entry) -> Result<usize, ArchiveError> {
 fn locate_in_memory<'a>(whole: &'a [u8], entry: &Entry) -> Result<&'a [u8], ArchiveError> {
     let offset = usize::try_from(entry.offset).map_err(|_| ArchiveError::OutOfBounds)?;
     let packed = usize::try_from(entry.packed).map_err(|_| ArchiveError::OutOfBounds)?;
-    let header = whole.get(offset..).ok_or(ArchiveError::OutOfBounds)?;
+    let header = whole.get(offset..).filter(|rest| packed <= rest.len()).ok_or(ArchiveError::OutOfBounds)?;
     let data = header.get(header_length(header, entry)?..).ok_or(ArchiveError::OutOfBounds)?;
     data.get(..packed).ok_or(ArchiveError::OutOfBounds)
 }

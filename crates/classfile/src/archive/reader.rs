@@ -188,6 +188,9 @@ impl ArchiveReader {
         };
         let classes = layout::select(entries.classes, layout, release);
         self.read_classes(path, classes, |class| entry::read(data, class), contents);
+        if self.is_exhausted {
+            return Ok(());
+        }
         self.read_inner(path, data, layout::select(entries.archives, layout, None), depth, contents);
         Ok(())
     }
@@ -263,15 +266,10 @@ impl ArchiveReader {
         for batch in archives.chunks(ARCHIVES_AT_ONCE) {
             let mut planned = Vec::with_capacity(batch.len());
             for archive in batch {
-                if self.is_exhausted {
-                    return;
-                }
-                let opened = self.plan_inner(data, archive, depth);
-                if let Err(ArchiveError::Total { .. }) = &opened {
-                    self.is_exhausted = true;
-                }
-                planned.push((archive, opened));
-                if self.is_exhausted {
+                let plan = self.plan_inner(data, archive, depth);
+                let is_last = matches!(plan, Err(ArchiveError::Total { .. }));
+                planned.push((archive, plan));
+                if is_last {
                     break;
                 }
             }
@@ -286,10 +284,16 @@ impl ArchiveReader {
                 })
                 .collect();
             for (path, inner) in opened {
+                if self.is_exhausted {
+                    return;
+                }
                 let result = inner.and_then(|inner| self.read_archive(&path, inner.data(), depth + 1, contents));
                 if let Err(error) = result {
                     self.skip(path, &error, contents);
                 }
+            }
+            if self.is_exhausted {
+                return;
             }
         }
     }
