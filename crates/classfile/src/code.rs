@@ -71,9 +71,8 @@ impl Code {
             let attribute = attribute?;
             let index: cpool::Index<cpool::Utf8<'_>> = cpool::Index::new(attribute.name().as_u16())?;
             match pool.raw.get(index)?.content.as_bytes() {
-                b"LineNumberTable" | b"LocalVariableTable" => {
-                    code.read_tables(attribute.read_content(pool.raw)?, pool)?;
-                }
+                b"LineNumberTable" => code.read_lines(attribute.content()),
+                b"LocalVariableTable" => code.read_locals(attribute.read_content(pool.raw)?, pool)?,
                 _ => {}
             }
         }
@@ -81,28 +80,28 @@ impl Code {
         Ok(code)
     }
 
-    /// Debug tables that do not fit are dropped: they cost names and lines, not the method.
-    fn read_tables(&mut self, content: AttributeContent<'_>, pool: &Pool<'_, '_>) -> Result<(), Error> {
-        match content {
-            AttributeContent::LineNumberTable(table) => {
-                for line in table.lines() {
-                    let line = line?;
-                    self.lines.push((line.start().as_u32(), line.line_number().into()));
-                }
+    /// By hand: noak 0.7 takes the offsets of this table for 32 bits wide.
+    fn read_lines(&mut self, content: &[u8]) {
+        let entries = content.get(2..).unwrap_or_default();
+        for entry in entries.chunks_exact(4) {
+            let pc = u16::from_be_bytes([entry[0], entry[1]]);
+            let line = u16::from_be_bytes([entry[2], entry[3]]);
+            self.lines.push((pc.into(), line.into()));
+        }
+    }
+
+    fn read_locals(&mut self, content: AttributeContent<'_>, pool: &Pool<'_, '_>) -> Result<(), Error> {
+        if let AttributeContent::LocalVariableTable(table) = content {
+            for local in table.locals() {
+                let local = local?;
+                let range = local.range();
+                self.locals.push(LocalName {
+                    start: range.start.as_u32(),
+                    end: range.end.as_u32(),
+                    slot: local.index(),
+                    name: pool.utf8(local.name())?,
+                });
             }
-            AttributeContent::LocalVariableTable(table) => {
-                for local in table.locals() {
-                    let local = local?;
-                    let range = local.range();
-                    self.locals.push(LocalName {
-                        start: range.start.as_u32(),
-                        end: range.end.as_u32(),
-                        slot: local.index(),
-                        name: pool.utf8(local.name())?,
-                    });
-                }
-            }
-            _ => {}
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 //!
 //! A detector never prints, formats or reads files. It returns findings.
 
+mod lock_pattern;
+
 use finding::Finding;
 use program::Program;
 
@@ -17,7 +19,7 @@ pub struct Detector {
 }
 
 /// All detectors, in the order in which a newcomer should read them.
-pub static DETECTORS: &[Detector] = &[];
+pub static DETECTORS: &[Detector] = &[lock_pattern::DETECTOR];
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Vec<Finding> {

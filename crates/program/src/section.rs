@@ -166,6 +166,11 @@ impl Sections {
         }
     }
 
+    /// What is held where a block starts; nothing if control never gets there.
+    pub fn held_at_start(&self, block: BlockId) -> &[Held] {
+        self.entries[block.index()].as_deref().unwrap_or_default()
+    }
+
     /// What is held before an instruction; `None` if control never gets there.
     pub fn held_at(&self, body: &Body, at: Value) -> Option<HeldList> {
         let block = body.block_of(at);

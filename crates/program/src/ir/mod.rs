@@ -37,6 +37,10 @@ pub struct BlockId(pub(crate) u32);
 impl BlockId {
     pub const ENTRY: BlockId = BlockId(0);
 
+    pub fn from_index(index: usize) -> BlockId {
+        BlockId(index as u32)
+    }
+
     pub fn index(self) -> usize {
         self.0 as usize
     }
