@@ -9,8 +9,9 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use classfile::ClassSource;
 use classfile::archive::{ArchiveReader, Contents, Kind, ReadAt};
+use classfile::{Class, ClassSource, Error};
+use location::Names;
 use rayon::prelude::*;
 
 struct Input {
@@ -70,7 +71,8 @@ fn run(paths: &[String], is_decoded: bool) -> io::Result<()> {
         }
     }
     let read = start.elapsed();
-    let counts = if is_decoded { contents.sources.par_iter().map(decode).collect() } else { Vec::new() };
+    let names = Names::new();
+    let counts = if is_decoded { contents.sources.par_iter().map(|source| decode(source, &names)).collect() } else { Vec::new() };
     let total = start.elapsed();
 
     let failed = counts.iter().filter(|count| count.is_err()).count();
@@ -98,30 +100,22 @@ fn run(paths: &[String], is_decoded: bool) -> io::Result<()> {
 }
 
 /// Methods and instructions of a class.
-fn decode(source: &ClassSource) -> Result<(usize, usize), noak::error::DecodeError> {
-    use noak::reader::{Attribute, Class, Method, attributes::Code};
-
-    let class = Class::new(&source.bytes)?;
-    let pool = class.pool();
-    let mut methods = 0;
-    let mut instructions = 0;
-    for method in class.methods() {
-        let method: Method<'_> = method?;
-        methods += 1;
-        for attribute in method.attributes() {
-            let attribute: Attribute<'_> = attribute?;
-            if pool.retrieve(attribute.name())?.as_bytes() != b"Code" {
-                continue;
+fn decode(source: &ClassSource, names: &Names) -> Result<(usize, usize), Error> {
+    let class = Class::read(&source.bytes)?;
+    let mut result = Ok(());
+    let (mut methods, mut instructions) = (0, 0);
+    class.codes(
+        names,
+        |_| true,
+        |_, code| match code {
+            Ok(code) => {
+                methods += 1;
+                instructions += code.map_or(0, |code| code.instructions.len());
             }
-            let noak::reader::AttributeContent::Code(code) = attribute.read_content(pool)? else { continue };
-            let code: Code<'_> = code;
-            for instruction in code.raw_instructions() {
-                instruction?;
-                instructions += 1;
-            }
-        }
-    }
-    Ok((methods, instructions))
+            Err(error) => result = Err(error),
+        },
+    );
+    result.map(|()| (methods, instructions))
 }
 
 /// The largest resident set so far, where the system tells it.
