@@ -87,14 +87,16 @@ impl ValueEnum for FormatArg {
 }
 
 #[derive(Args)]
+#[command(override_usage = "fissure show CLASS.METHOD PATH...\n       fissure show --problems PATH...")]
 pub(crate) struct ShowArgs {
-    /// The method: `pkg.Class.method`, or a part of it from the right
-    #[arg(value_name = "CLASS.METHOD")]
-    pub(crate) method: String,
+    /// List the methods that could not be analysed, and those whose sections do not balance, instead of one method
+    #[arg(long)]
+    pub(crate) problems: bool,
 
-    /// Directories, class files and archives to look in
-    #[arg(required = true, value_name = "PATH")]
-    pub(crate) paths: Vec<PathBuf>,
+    /// The method as `pkg.Class.method`, or a part of that from the right (not with `--problems`); then directories,
+    /// class files and archives to look in
+    #[arg(required = true, value_name = "CLASS.METHOD PATH")]
+    pub(crate) targets: Vec<PathBuf>,
 }
 
 #[derive(Args)]

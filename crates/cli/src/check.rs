@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use detect_static::{DETECTORS, Detector};
-use program::Program;
+use detect_static::{Checked, DETECTORS, Detector};
+use program::{Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
 use crate::args::CheckArgs;
@@ -25,10 +25,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         given => SourceRoots::given(given)?,
     };
 
-    let (program, findings, unread) = with_jobs(args.jobs, || analyse(&args.paths, &detectors))??;
-
-    let mut skipped: Vec<_> = unread.into_iter().chain(program.skipped().iter().cloned()).collect();
-    skipped.sort();
+    let Analysed { program, checked, skipped } = with_jobs(args.jobs, || analyse(&args.paths, &detectors))??;
+    let findings = checked.findings;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs {
@@ -52,10 +50,14 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(verdict(findings.len(), report.inputs.skipped.len())))
 }
 
-fn analyse(
-    paths: &[PathBuf],
-    detectors: &[&Detector],
-) -> Result<(Program, Vec<finding::Finding>, Vec<classfile::Skipped>)> {
+struct Analysed {
+    program: Program,
+    checked: Checked,
+    /// Inputs, classes and methods that were not looked at, sorted.
+    skipped: Vec<classfile::Skipped>,
+}
+
+fn analyse(paths: &[PathBuf], detectors: &[&Detector]) -> Result<Analysed> {
     let progress = Progress::new();
     progress.tell("reading");
     let inputs = input::load(paths, &InputOptions::default())?;
@@ -66,8 +68,20 @@ fn analyse(
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources);
     progress.tell(&format!("checking {} classes", program.class_count()));
-    let findings = detect_static::check(&program, detectors);
-    Ok((program, findings, inputs.skipped))
+    let checked = detect_static::check(&program, detectors);
+    let mut skipped = inputs.skipped;
+    skipped.extend(program.skipped().iter().cloned());
+    skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
+    skipped.sort();
+    Ok(Analysed { program, checked, skipped })
+}
+
+/// A method whose code could not be read, as one more input that was skipped.
+pub(crate) fn unread_method(program: &Program, unreadable: &Unreadable) -> classfile::Skipped {
+    let name = program.method_name(unreadable.method);
+    let (method, descriptor) = (program.names.text(name.name), program.names.text(name.descriptor));
+    let class = program.class_path(program.class_of(unreadable.method));
+    classfile::Skipped { path: format!("{class}: {method}{descriptor}"), reason: unreadable.reason.to_string() }
 }
 
 /// The exit code. Findings are told even if some inputs were skipped; "nothing found" is not, since it may be wrong.

@@ -1,5 +1,7 @@
 //! `fissure show`: a method as the analysis sees it.
 
+use std::fmt::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
@@ -8,24 +10,66 @@ use program::{MethodId, Program};
 use crate::args::ShowArgs;
 use crate::input::{self, InputOptions};
 use crate::nearest::nearest;
-use crate::output;
+use crate::{check, output};
 
 /// More methods than this are a slip of the pattern.
 const MOST: usize = 50;
 
 pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
-    let inputs = input::load(&args.paths, &InputOptions::default())?;
-    let program = Program::load(inputs.sources);
+    if args.problems {
+        return output::print(&problems(&load(&args.targets)?)).map(|()| ExitCode::SUCCESS);
+    }
+    let (method, paths) = match args.targets.split_first() {
+        Some((method, paths)) if !paths.is_empty() => (method.to_string_lossy(), paths),
+        _ => bail!("`show` takes a method and where to look for it: fissure show CLASS.METHOD PATH..."),
+    };
+    let program = load(paths)?;
     let methods: Vec<MethodId> =
-        program.methods().filter(|method| is_named(&full_name(&program, *method), &args.method)).collect();
+        program.methods().filter(|candidate| is_named(&full_name(&program, *candidate), &method)).collect();
     match methods.len() {
-        0 => bail!("there is no method `{}` in {} classes{}", args.method, program.class_count(), hint(&program, args)),
-        count if count > MOST => bail!("`{}` names {count} methods; add the class or package", args.method),
+        0 => bail!("there is no method `{method}` in {} classes{}", program.class_count(), hint(&program, &method)),
+        count if count > MOST => bail!("`{method}` names {count} methods; add the class or package"),
         _ => {}
     }
     let texts: Vec<String> = methods.into_iter().map(|method| program::show_method(&program, method)).collect();
     output::print(&texts.join("\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn load(paths: &[PathBuf]) -> Result<Program> {
+    Ok(Program::load(input::load(paths, &InputOptions::default())?.sources))
+}
+
+/// Translates every method, and lists those that cannot be and those whose sections do not balance.
+fn problems(program: &Program) -> String {
+    let mut text = String::new();
+    for skipped in program.skipped() {
+        let _ = writeln!(text, "skipped: {}: {}", skipped.path, skipped.reason);
+    }
+    let found = program.visit_bodies(|_| true, |method, body| program::show_problems(program, method, &body));
+    let (mut unread, mut unbalanced) = (0, 0);
+    for result in &found {
+        match result {
+            Ok(lines) => {
+                unbalanced += usize::from(!lines.is_empty());
+                text.push_str(lines);
+            }
+            Err(unreadable) => {
+                unread += 1;
+                let skipped = check::unread_method(program, unreadable);
+                let _ = writeln!(text, "skipped: {}: {}", skipped.path, skipped.reason);
+            }
+        }
+    }
+    let _ = writeln!(
+        text,
+        "{} classes, {} methods with code: {unread} not analysed, {unbalanced} with sections that do not balance; \
+         {} classes skipped",
+        program.class_count(),
+        found.len(),
+        program.skipped().len()
+    );
+    text
 }
 
 /// `pkg.Outer$Inner.method(I)V`
@@ -43,11 +87,11 @@ fn is_named(full: &str, pattern: &str) -> bool {
     }
 }
 
-fn hint(program: &Program, args: &ShowArgs) -> String {
+fn hint(program: &Program, method: &str) -> String {
     let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
     let names: Vec<String> =
         program.methods().map(|method| program.names.text(program.method(method).name).to_owned()).collect();
-    match nearest(&last(&args.method), names.iter().map(String::as_str)) {
+    match nearest(&last(method), names.iter().map(String::as_str)) {
         Some(near) => format!("; did you mean `{near}`?"),
         None => String::new(),
     }

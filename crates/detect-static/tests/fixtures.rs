@@ -12,6 +12,8 @@ fn findings_are_those_that_the_fixtures_mark() {
         let sources = files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect();
         let program = Program::load(sources);
         assert_eq!(program.skipped(), [], "{}", compiled.describe());
-        check(&program, &detectors)
+        let checked = check(&program, &detectors);
+        assert_eq!(checked.unreadable, [], "{}", compiled.describe());
+        checked.findings
     });
 }

@@ -18,4 +18,4 @@ pub use control::{ControlDependence, Dependence};
 pub use lock::{LockKind, Mode};
 pub use path::{MAX_STEPS, Path, Paths, Root, Step};
 pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};
-pub use show::show_method;
+pub use show::{show_method, show_problems};

@@ -81,24 +81,33 @@ fn show_sections(text: &mut String, program: &Program, body: &Body, sections: &S
         text.push('\n');
     }
     for problem in sections.problems() {
-        match problem {
-            Problem::LeavesHeld { section, at } => {
-                let _ = writeln!(
-                    text,
-                    "problem: returns at {} with s{} open",
-                    place(body, body.instruction(*at).pc),
-                    section.index()
-                );
-            }
-            Problem::ReleasesUnheld { lock, at } => {
-                let _ = writeln!(
-                    text,
-                    "problem: gives back {} at {} without having taken it",
-                    lock.readable(body, &program.names),
-                    place(body, body.instruction(*at).pc)
-                );
-            }
-        }
+        let _ = writeln!(text, "problem: {}", describe_problem(program, body, sections, problem));
+    }
+}
+
+/// One line for each place where sections of the method do not balance; empty if all do.
+pub fn show_problems(program: &Program, method: MethodId, body: &Body) -> String {
+    let sections = Sections::of(body, program);
+    let mut text = String::new();
+    for problem in sections.problems() {
+        let name = program.names.readable_method(program.method_name(method));
+        let _ = writeln!(text, "unbalanced: {name}: {}", describe_problem(program, body, &sections, problem));
+    }
+    text
+}
+
+fn describe_problem(program: &Program, body: &Body, sections: &Sections, problem: &Problem) -> String {
+    match problem {
+        Problem::LeavesHeld { section, at } => format!(
+            "returns at {} with {} held",
+            place(body, body.instruction(*at).pc),
+            sections.get(*section).lock.readable(body, &program.names)
+        ),
+        Problem::ReleasesUnheld { lock, at } => format!(
+            "gives back {} at {} without having taken it",
+            lock.readable(body, &program.names),
+            place(body, body.instruction(*at).pc)
+        ),
     }
 }
 

@@ -7,7 +7,7 @@ use location::Site;
 use program::ir::{Body, Op, Value};
 use program::{Program, Section, SectionId, Sections};
 
-use super::state::Witness;
+use super::state::{Twice, Witness};
 
 pub(super) fn explain(program: &Program, body: &Body, sections: &Sections, witness: &Witness) -> Finding {
     let names = &program.names;
@@ -41,7 +41,7 @@ pub(super) fn explain(program: &Program, body: &Body, sections: &Sections, witne
         locks: BTreeSet::from([lock.clone(), outer]),
         steps,
         interleaving: vec![1, 2, 3, 4, 5],
-        fix: fix(&lock, start(body, first).line, last_line(body, second)),
+        fix: fix(&lock, witness.twice, start(body, first).line, last_line(body, second)),
         count: 1,
         sections: Some(SectionPair {
             first: names.place(start(body, first)),
@@ -50,15 +50,17 @@ pub(super) fn explain(program: &Program, body: &Body, sections: &Sections, witne
     }
 }
 
-fn fix(lock: &str, from: Option<u32>, to: Option<u32>) -> String {
+fn fix(lock: &str, twice: Twice, from: Option<u32>, to: Option<u32>) -> String {
     match (from, to) {
+        (Some(from), _) if twice.first == twice.second => {
+            format!("hold `{lock}` around the loop, not in each round (line {from})")
+        }
         (Some(from), Some(to)) if from < to => format!("hold `{lock}` from line {from} to line {to}"),
-        (Some(from), _) => format!("hold `{lock}` around all of it, not in each round (line {from})"),
-        _ => format!("hold `{lock}` from the first section to the end of the last"),
+        _ => format!("hold `{lock}` from the first section to the end of the second"),
     }
 }
 
-fn start(body: &Body, section: &Section) -> Site {
+pub(super) fn start(body: &Body, section: &Section) -> Site {
     match section.start {
         Some(start) => body.site_of(start),
         None => body.site(0),

@@ -16,10 +16,11 @@ mod explain;
 mod rules;
 mod state;
 
-use finding::Finding;
+use program::ir::Body;
 use program::{Program, Sections};
 
-use crate::Detector;
+use crate::{Checked, Detector};
+use state::Witness;
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "lock-pattern",
@@ -28,18 +29,45 @@ pub(crate) const DETECTOR: Detector = Detector {
     check,
 };
 
-fn check(program: &Program) -> Vec<Finding> {
+fn check(program: &Program) -> Checked {
+    let mut checked = Checked::default();
     let found = program.visit_bodies(
         |method| program.may_lock(method),
         |_, body| {
             let sections = Sections::of(&body, program);
-            // A context and a witness taken at least once: fewer sections cannot have the pattern.
+            // A context and a witness: one section cannot have the pattern.
             if sections.iter().len() < 2 {
                 return Vec::new();
             }
-            let witnesses = rules::witnesses(&body, &sections);
+            let witnesses = one_per_place(&body, &sections, rules::witnesses(&body, &sections));
             witnesses.iter().map(|witness| explain::explain(program, &body, &sections, witness)).collect()
         },
     );
-    found.into_iter().flatten().flatten().collect()
+    for found in found {
+        match found {
+            Ok(findings) => checked.findings.extend(findings),
+            Err(unreadable) => checked.unreadable.push(unreadable),
+        }
+    }
+    checked
+}
+
+/// One witness for each lock and line where it is taken the second time: the one with the earliest first section.
+/// Compilers copy `finally` blocks, so one line may be several places in the code.
+fn one_per_place(body: &Body, sections: &Sections, mut witnesses: Vec<Witness>) -> Vec<Witness> {
+    let site = |section| explain::start(body, sections.get(section));
+    let key = |witness: &Witness| {
+        let second = site(witness.twice.second);
+        (second.line.unwrap_or(second.pc), site(witness.twice.first).pc, second.pc, witness.context)
+    };
+    witnesses.sort_by_key(key);
+    let mut kept: Vec<Witness> = Vec::new();
+    for witness in witnesses {
+        let (line, lock) = (key(&witness).0, &sections.get(witness.twice.second).lock);
+        let is_told = |told: &Witness| key(told).0 == line && sections.get(told.twice.second).lock == *lock;
+        if !kept.iter().any(is_told) {
+            kept.push(witness);
+        }
+    }
+    kept
 }
