@@ -4,6 +4,7 @@
 
 pub mod ir;
 pub mod outline;
+pub mod summary;
 
 mod calls;
 mod class;
