@@ -19,7 +19,7 @@ fn accusations(java: &str) -> Vec<&'static str> {
     let files = class_files(&compiled[0].classes).into_iter();
     let program = Program::load(files.map(|(path, bytes)| ClassSource { path, bytes }).collect());
     let detectors: Vec<&Detector> = DETECTORS.iter().collect();
-    check(&program, &detectors).iter().map(|finding| finding.rule.id).collect()
+    check(&program, &detectors).findings.iter().map(|finding| finding.rule.id).collect()
 }
 
 #[test]
