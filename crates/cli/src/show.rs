@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use program::{MethodId, Program};
+use program::summary::Summaries;
+use program::{CallGraph, Calls, MethodId, Program};
 
 use crate::args::ShowArgs;
 use crate::input::{self, InputOptions};
@@ -31,7 +32,15 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         count if count > MOST => bail!("`{method}` names {count} methods; add the class or package"),
         _ => {}
     }
-    let texts: Vec<String> = methods.into_iter().map(|method| program::show_method(&program, method)).collect();
+    let calls = Calls::of(&program, CallGraph::default());
+    let summaries = Summaries::of(&program, &calls, |_| true);
+    let texts: Vec<String> = methods
+        .into_iter()
+        .map(|method| {
+            let summary = program::show_summary(&program, &summaries, method);
+            format!("{}summary\n{summary}", program::show_method(&program, method))
+        })
+        .collect();
     output::print(&texts.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }

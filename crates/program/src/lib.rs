@@ -24,4 +24,4 @@ pub use hierarchy::Hierarchy;
 pub use lock::{LockKind, Mode};
 pub use path::{MAX_STEPS, Path, Paths, Root, Step};
 pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};
-pub use show::{show_method, show_problems};
+pub use show::{show_method, show_problems, show_summary};

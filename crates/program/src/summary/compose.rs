@@ -16,6 +16,9 @@ use crate::path::MAX_STEPS;
 /// Rounds within a component of methods that call each other.
 const ROUNDS: usize = 3;
 
+/// Passes over the events of one method.
+const MAX_PASSES: usize = 4;
+
 /// More influences than this are cut.
 const MAX_INFLUENCES: usize = 24;
 
@@ -119,12 +122,41 @@ fn compose<'s>(
         result_name: vec![None; outline.events.len()],
         result_class: vec![None; outline.events.len()],
     };
-    composing.own_sections();
-    for (index, event) in outline.events.iter().enumerate() {
-        composing.event(EventId(index as u32), event);
+    // A value carried around a loop comes from an event further down: what a pass learns of events, the next one uses.
+    for _ in 0..MAX_PASSES {
+        composing.summary = Summary::default();
+        composing.own.clear();
+        composing.own_sections();
+        let before = (composing.influence.clone(), composing.result_name.clone());
+        for (index, event) in outline.events.iter().enumerate() {
+            composing.event(EventId(index as u32), event);
+        }
+        if before == (composing.influence.clone(), composing.result_name.clone()) || !looks_ahead(outline) {
+            break;
+        }
     }
     composing.results();
     composing.summary
+}
+
+/// Whether something in the outline depends on an event that comes later in the order of code.
+fn looks_ahead(outline: &Outline) -> bool {
+    let is_later = |sources: &Sources, index: usize| {
+        sources.iter().any(|source| matches!(source.origin, Origin::Event(event) if event.index() >= index))
+    };
+    outline.events.iter().enumerate().any(|(index, event)| {
+        let in_action = match &event.action {
+            Action::Read { address, .. } => is_later(address, index),
+            Action::Write { address, value, .. } => is_later(address, index) || is_later(value, index),
+            Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => arguments.iter().any(|argument| {
+                is_later(&argument.sources, index)
+                    || matches!(argument.name.start, Start::Result(event) if event.index() >= index)
+            }),
+            Action::Wait(_) => false,
+        };
+        in_action
+            || event.control.iter().any(|condition| is_later(&outline.conditions[*condition as usize].sources, index))
+    }) || outline.sections.iter().any(|section| matches!(section.lock.start, Start::Result(_)))
 }
 
 struct Composing<'c, 's> {
@@ -329,6 +361,7 @@ impl Composing<'_, '_> {
             _ => self.calls.targets(self.program, kind, method),
         };
         let mut is_known = false;
+        self.influence[id.index()] = Influences::new();
         for target in targets.known() {
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
