@@ -117,6 +117,7 @@ fn compose<'s>(
         outline,
         known,
         summary: Summary::default(),
+        last_held: Vec::new(),
         own: Vec::new(),
         influence: vec![Influences::new(); outline.events.len()],
         result_name: vec![None; outline.events.len()],
@@ -124,7 +125,8 @@ fn compose<'s>(
     };
     // A value carried around a loop comes from an event further down: what a pass learns of events, the next one uses.
     for _ in 0..MAX_PASSES {
-        composing.summary = Summary::default();
+        let last = std::mem::take(&mut composing.summary);
+        composing.last_held = last.accesses.into_iter().map(|access| access.held).collect();
         composing.own.clear();
         composing.own_sections();
         let before = (composing.influence.clone(), composing.result_name.clone());
@@ -166,6 +168,8 @@ struct Composing<'c, 's> {
     outline: &'c Outline,
     known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
     summary: Summary,
+    /// By access: what was held there in the last pass, for accesses that this pass has not come to.
+    last_held: Vec<SectionSet>,
     /// By section of the outline: its number in the summary, or that of the section it is a part of.
     own: Vec<Option<usize>>,
     /// By event: where the value that it yields comes from.
@@ -260,6 +264,11 @@ impl Composing<'_, '_> {
         all
     }
 
+    fn held_at(&self, access: AccessId) -> SectionSet {
+        let known = self.summary.accesses.get(access.index()).map(|access| access.held);
+        known.or_else(|| self.last_held.get(access.index()).copied()).unwrap_or_default()
+    }
+
     fn add_influence(&self, all: &mut Influences, influence: Influence) {
         match all.binary_search_by_key(&influence.root, |known| known.root) {
             Ok(at) => all[at].ended = all[at].ended.union(influence.ended),
@@ -279,7 +288,7 @@ impl Composing<'_, '_> {
         let held = self.sections(event.held);
         for influence in &mut all {
             if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.summary.accesses[access.index()].held.without(held));
+                influence.ended = influence.ended.union(self.held_at(access).without(held));
             }
         }
         all
@@ -443,8 +452,7 @@ impl Composing<'_, '_> {
         for mut influence in self.through(&callee.result, &given, &accesses, &sections) {
             // Sections of the callee have ended when it returns; those that were open before go on.
             if let Root::Access(access) = influence.root {
-                let open = self.summary.accesses[access.index()].held;
-                influence.ended = influence.ended.union(open.without(held));
+                influence.ended = influence.ended.union(self.held_at(access).without(held));
             }
             self.add_influence(&mut result, influence);
         }
