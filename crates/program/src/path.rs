@@ -96,7 +96,11 @@ impl Path {
             match step {
                 Step::Field(field) => step_into(&mut text, names.text(field.name), names, *field),
                 Step::Constant(index) => text.push_str(&format!("[{index}]")),
-                Step::Element(index) => text.push_str(&format!("[{}]", readable_value(body, *index, names))),
+                // The position may be a value that the source has no name for.
+                Step::Element(index) => match body.name(*index) {
+                    Some(name) => text.push_str(&format!("[{}]", names.text(name))),
+                    None => text.push_str("[...]"),
+                },
             }
         }
         text
