@@ -3,6 +3,7 @@
 //! Knows nothing of detectors, and does no IO: classes come in as bytes.
 
 pub mod ir;
+pub mod model;
 pub mod outline;
 pub mod summary;
 
