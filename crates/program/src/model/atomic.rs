@@ -22,10 +22,8 @@ const FUNCTIONS: &[Line] = &[
     updates("getAndAccumulate accumulateAndGet").runs(1).outside(),
 ];
 
-const COUNTER: &[Line] = &[
-    updates("getAndIncrement getAndDecrement incrementAndGet decrementAndGet"),
-    updates("getAndAdd addAndGet"),
-];
+const COUNTER: &[Line] =
+    &[updates("getAndIncrement getAndDecrement incrementAndGet decrementAndGet"), updates("getAndAdd addAndGet")];
 
 const NUMBER: &[Line] = &[reads("intValue longValue floatValue doubleValue byteValue shortValue")];
 
@@ -103,10 +101,8 @@ const VAR_HANDLE: &[Line] = &[
 ];
 
 /// What one generator gives depends on what it gave before.
-const RANDOM: &[Line] = &[
-    updates("nextInt nextLong nextFloat nextDouble nextBoolean nextGaussian"),
-    updates("nextBytes").gives(Unrelated),
-];
+const RANDOM: &[Line] =
+    &[updates("nextInt nextLong nextFloat nextDouble nextBoolean nextGaussian"), updates("nextBytes").gives(Unrelated)];
 
 const PACKAGE: &str = "java/util/concurrent/atomic";
 
@@ -129,9 +125,14 @@ pub(crate) const TABLES: &[Table] = &[
     table("java/util", "Random", Value, &[RANDOM, &[writes("setSeed")]]).locked(OWN),
     table("java/util", "SplittableRandom", Value, &[RANDOM]),
     // Each thread has its own.
-    table("java/util/concurrent", "ThreadLocalRandom", Value, &[&[
-        does("nextInt nextLong nextFloat nextDouble nextBoolean nextGaussian nextBytes setSeed"),
-        makes("current"),
-    ]]),
+    table(
+        "java/util/concurrent",
+        "ThreadLocalRandom",
+        Value,
+        &[&[
+            does("nextInt nextLong nextFloat nextDouble nextBoolean nextGaussian nextBytes setSeed"),
+            makes("current"),
+        ]],
+    ),
     table("java/lang", "ThreadLocal", Value, &[&[does("get set remove"), makes("withInitial").wraps(0)]]),
 ];

@@ -2,9 +2,7 @@
 
 use super::call::State::{Chars, Contents};
 use super::line::Gives::{Fresh, FromState, Receiver, Unrelated};
-use super::line::{
-    Line, MONITOR, OWN, Table, computes, cursor, does, makes, part, reads, table, updates, writes,
-};
+use super::line::{Line, MONITOR, OWN, Table, computes, cursor, does, makes, part, reads, table, updates, writes};
 
 /// `StringBuilder` and `StringBuffer`.
 const BUILDER: &[Line] = &[
@@ -55,18 +53,11 @@ const BYTES: &[Line] = &[
     does("close"),
 ];
 
-const CHAR_WRITER: &[Line] = &[
-    writes("write"),
-    writes("append").gives(Receiver),
-    reads("toString").gives(Fresh),
-    does("flush close"),
-];
+const CHAR_WRITER: &[Line] =
+    &[writes("write"), writes("append").gives(Receiver), reads("toString").gives(Fresh), does("flush close")];
 
 /// A position that reading moves on.
-const READER: &[Line] = &[
-    updates("read skip ready mark reset").gives(FromState),
-    does("close markSupported"),
-];
+const READER: &[Line] = &[updates("read skip ready mark reset").gives(FromState), does("close markSupported")];
 
 /// Position, limit and bytes are one state. The numbered ones leave the position alone.
 const NIO: &[Line] = &[
@@ -93,11 +84,12 @@ pub(crate) const TABLES: &[Table] = &[
     table("java/io", "ByteArrayOutputStream", Contents, &[BYTES]).locked(MONITOR),
     table("java/io", "ByteArrayInputStream", Contents, &[READER, &[reads("available")]]).locked(MONITOR),
     table("java/io", "StringWriter", Chars, &[CHAR_WRITER, &[part("getBuffer")]]).locked(OWN),
-    table("java/io", "CharArrayWriter", Chars, &[CHAR_WRITER, &[
-        writes("reset"),
-        reads("size"),
-        reads("toCharArray").gives(Fresh),
-    ]])
+    table(
+        "java/io",
+        "CharArrayWriter",
+        Chars,
+        &[CHAR_WRITER, &[writes("reset"), reads("size"), reads("toCharArray").gives(Fresh)]],
+    )
     .locked(MONITOR),
     table("java/nio", "Buffer", Contents, &[NIO]),
     table("java/nio", "ByteBuffer", Contents, &[BYTE_BUFFER]),

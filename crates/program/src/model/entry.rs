@@ -91,7 +91,10 @@ impl Models {
             called.find_map(|annotation| frameworks.annotations.get(simple_name(annotation.class)).copied())
         };
         let is_candidate = |method: &Method| {
-            method.has_code && !method.access.is_static() && !method.access.is_private() && !method.access.is_synthetic()
+            method.has_code
+                && !method.access.is_static()
+                && !method.access.is_private()
+                && !method.access.is_synthetic()
         };
         class
             .methods

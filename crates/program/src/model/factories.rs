@@ -92,12 +92,17 @@ pub(crate) const TABLES: &[Table] = &[
     table("java/util", "Collections", Contents, &[COLLECTIONS]),
     table("java/util", "Arrays", Elements, &[ARRAYS]),
     table("java/lang", "System", Elements, &[SYSTEM]),
-    table("java/util/stream", "BaseStream", Contents, &[&[
-        cursor("iterator spliterator unordered onClose"),
-        cursor("sequential").product(SequentialStream),
-        cursor("parallel").product(ParallelStream),
-        does("close isParallel"),
-    ]])
+    table(
+        "java/util/stream",
+        "BaseStream",
+        Contents,
+        &[&[
+            cursor("iterator spliterator unordered onClose"),
+            cursor("sequential").product(SequentialStream),
+            cursor("parallel").product(ParallelStream),
+            does("close isParallel"),
+        ]],
+    )
     .of(Target::Viewed),
     table("java/util/stream", "Stream", Contents, &[OBJECT_STREAM, STREAM]).of(Target::Viewed),
     table("java/util/stream", "IntStream LongStream DoubleStream", Contents, &[NUMBER_STREAM, STREAM])

@@ -157,9 +157,7 @@ const STAGE: &[Line] = &[
 ];
 
 const COMPLETABLE_FUTURE: &[Line] = &[
-    function("supplyAsync(Supplier) runAsync(Runnable)")
-        .starts(Argument(0), Once, Runner::CommonPool)
-        .gives(Fresh),
+    function("supplyAsync(Supplier) runAsync(Runnable)").starts(Argument(0), Once, Runner::CommonPool).gives(Fresh),
     function("supplyAsync(Supplier,Executor) runAsync(Runnable,Executor)")
         .starts(Argument(0), Once, Runner::Argument(1))
         .gives(Fresh),
@@ -184,8 +182,11 @@ const COMPLETION_SERVICE: &[Line] = &[
 
 const TIMER: &[Line] = &[
     does("schedule(TimerTask,long) schedule(TimerTask,Date)").starts(Argument(0), Once, Runner::Receiver),
-    does("schedule(TimerTask,long,long) schedule(TimerTask,Date,long) scheduleAtFixedRate")
-        .starts(Argument(0), Repeatedly, Runner::Receiver),
+    does("schedule(TimerTask,long,long) schedule(TimerTask,Date,long) scheduleAtFixedRate").starts(
+        Argument(0),
+        Repeatedly,
+        Runner::Receiver,
+    ),
     makes("<init>() <init>(boolean) <init>(String) <init>(String,boolean)").pool(Pool::Single),
     does("cancel purge"),
 ];

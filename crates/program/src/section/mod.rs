@@ -245,8 +245,7 @@ impl Sections {
                 && section.mode != Mode::Optimistic
                 && exit.mode.is_none_or(|mode| mode == section.mode)
         };
-        let by_register =
-            |section: &Section| section.object.is_some_and(|opened| body.without_casts(opened) == object);
+        let by_register = |section: &Section| section.object.is_some_and(|opened| body.without_casts(opened) == object);
         let by_name = |section: &Section| section.lock.same(&exit.lock);
         let matching = |is_it: &dyn Fn(&Section) -> bool| {
             held.iter().rposition(|held| of_kind(self.get(held.section)) && is_it(self.get(held.section)))
@@ -327,4 +326,3 @@ impl Sections {
         self.unknown_waits = unknown_waits;
     }
 }
-
