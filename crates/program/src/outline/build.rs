@@ -176,21 +176,21 @@ impl<'b> Building<'b> {
                 member: Member::Field(field),
                 address: flow.of([base], here),
                 value: flow.of([stored], here),
-                stored: self.name_of(stored, value, places),
+                stored: self.argument(stored, value, places, flow),
             },
             Op::PutStatic { field, value: stored } => Action::Write {
                 base: none(),
                 member: Member::Static(field),
                 address: SmallVec::new(),
                 value: flow.of([stored], here),
-                stored: self.name_of(stored, value, places),
+                stored: self.argument(stored, value, places, flow),
             },
             Op::ArrayStore { array, index, value: stored, .. } => Action::Write {
                 base: self.name_of(array, value, places),
                 member: Member::Elements,
                 address: flow.of([array, index], here),
                 value: flow.of([stored], here),
-                stored: self.name_of(stored, value, places),
+                stored: self.argument(stored, value, places, flow),
             },
             Op::Call { kind, method, arguments } => {
                 let mut waits = SectionSet::default();

@@ -15,6 +15,7 @@ use smallvec::SmallVec;
 pub use build::outline;
 
 use crate::lock::{LockKind, Mode};
+use crate::model::State;
 
 /// Number of an event in [`Outline::events`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -123,12 +124,14 @@ pub struct Source {
 /// All origins of a value, sorted by origin, each once.
 pub type Sources = SmallVec<[Source; 2]>;
 
-/// What an access touches: a field, a static field, or the elements of an array.
+/// What an access touches: a field, a static field, the elements of an array, the state of a library object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Member {
     Field(FieldName),
     Static(FieldName),
     Elements,
+    /// What a library object holds: the contents of a collection, the value of an atomic.
+    State(State),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -152,8 +155,8 @@ pub enum Action {
         member: Member,
         address: Sources,
         value: Sources,
-        /// The name of what is stored, for reasoning about hand-over and escape.
-        stored: Name,
+        /// What is stored, for reasoning about hand-over, escape and what a field can hold.
+        stored: Argument,
     },
     Call {
         kind: CallKind,
