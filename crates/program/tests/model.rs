@@ -2,14 +2,14 @@
 
 use classfile::ClassSource;
 use fixture::Fact;
-use program::Program;
+use program::{Known, Program};
 
 #[test]
 fn the_model_is_what_the_fixtures_say() {
     fixture::check_facts("fixtures/model", |compiled| {
         let files = fixture::class_files(&compiled.classes);
         let sources = files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect();
-        let program = Program::load(sources);
+        let program = Program::load(sources, Known::default());
         assert_eq!(program.skipped(), [], "{}", compiled.describe());
         facts(&program)
     });
