@@ -11,6 +11,8 @@ mod decode;
 mod descriptor;
 mod error;
 mod instruction;
+mod mention;
+mod module;
 mod references;
 mod source;
 mod text;
@@ -25,4 +27,6 @@ pub use instruction::{
     Against, Arithmetic, ArrayKind, CallKind, Condition, DynamicCall, Instruction, Kind, Operation, StackOp, Switch,
 };
 pub use references::Reference;
+pub use mention::{Mention, classes_in};
+pub use module::Module;
 pub use source::{ClassSource, Skipped};

@@ -66,7 +66,7 @@ fn analyse(paths: &[PathBuf], detectors: &[&Detector]) -> Result<Analysed> {
         bail!("there are no class files in {}; compile first", paths.join(", "));
     }
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
-    let program = Program::load(inputs.sources);
+    let program = Program::load(inputs.sources, program::Known::default());
     progress.tell(&format!("checking {} classes", program.class_count()));
     let checked = detect_static::check(&program, detectors);
     let mut skipped = inputs.skipped;

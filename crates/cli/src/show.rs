@@ -46,7 +46,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
 }
 
 fn load(paths: &[PathBuf]) -> Result<Program> {
-    Ok(Program::load(input::load(paths, &InputOptions::default())?.sources))
+    Ok(Program::load(input::load(paths, &InputOptions::default())?.sources, program::Known::default()))
 }
 
 /// Translates every method, and lists those that cannot be and those whose sections do not balance.

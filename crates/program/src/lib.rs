@@ -3,6 +3,7 @@
 //! Knows nothing of detectors, and does no IO: classes come in as bytes.
 
 pub mod ir;
+pub mod jdk;
 pub mod model;
 pub mod outline;
 pub mod summary;
@@ -12,6 +13,7 @@ mod class;
 mod control;
 mod derived;
 mod hierarchy;
+mod known;
 mod load;
 mod lock;
 mod path;
@@ -22,6 +24,7 @@ pub use calls::{CallGraph, Calls, MAX_TARGETS, Targets};
 pub use class::{ClassId, FieldId, MethodId, Program, Unreadable};
 pub use control::{ControlDependence, Dependence};
 pub use hierarchy::Hierarchy;
+pub use known::{Finder, Known, Platform};
 pub use lock::{LockKind, Mode};
 pub use path::{MAX_STEPS, Path, Paths, Root, Step};
 pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};

@@ -15,7 +15,7 @@ use super::{entry, image};
 const CLASS_MAGIC: [u8; 4] = [0xca, 0xfe, 0xba, 0xbe];
 
 /// The newest Java release whose classes are chosen from a multi-release jar unless told otherwise.
-const NEWEST_RELEASE: u16 = 25;
+pub(super) const NEWEST_RELEASE: u16 = 25;
 
 /// Archives inside an archive that are inflated, and so held in memory, at the same time.
 const ARCHIVES_AT_ONCE: usize = 8;
@@ -142,7 +142,7 @@ impl ArchiveReader {
             classes.truncate(self.limits.entries);
             self.skip(path.to_owned(), &ArchiveError::Entries { limit: self.limits.entries }, contents);
         }
-        self.read_classes(path, classes, |class| image.read(class), contents);
+        self.read_classes(path, classes, |class| image.read(data, class), contents);
         Ok(())
     }
 
@@ -373,7 +373,7 @@ impl Packed for Entry {
     }
 }
 
-fn inside(path: &str, name: &[u8]) -> String {
+pub(super) fn inside(path: &str, name: &[u8]) -> String {
     let name = shown(name);
     let mut text = String::with_capacity(path.len() + 2 + name.len());
     text.push_str(path);
@@ -382,7 +382,7 @@ fn inside(path: &str, name: &[u8]) -> String {
     text
 }
 
-fn check_magic(bytes: &[u8]) -> Result<(), ArchiveError> {
+pub(super) fn check_magic(bytes: &[u8]) -> Result<(), ArchiveError> {
     match bytes.first_chunk() {
         Some(&CLASS_MAGIC) => Ok(()),
         Some(&other) => Err(ArchiveError::NotAClass(other)),
