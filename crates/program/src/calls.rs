@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::class::{ClassId, MethodId, Program};
 use crate::hierarchy::Hierarchy;
+use crate::model::Models;
 
 /// More targets than this are [`Targets::Many`].
 pub const MAX_TARGETS: usize = 8;
@@ -56,6 +57,7 @@ pub(crate) struct Mentions {
 
 pub struct Calls {
     pub hierarchy: Hierarchy,
+    pub(crate) models: Models,
     kind: CallGraph,
     /// By method.
     pub(crate) mentions: Vec<Mentions>,
@@ -76,7 +78,15 @@ impl Calls {
             mentions.extend(of_class);
             made.extend(makes);
         }
-        let mut calls = Calls { hierarchy, kind, mentions, made, callers: Vec::new(), callees: Vec::new() };
+        let mut calls = Calls {
+            hierarchy,
+            models: Models::new(&program.names),
+            kind,
+            mentions,
+            made,
+            callers: Vec::new(),
+            callees: Vec::new(),
+        };
         calls.connect(program);
         calls
     }

@@ -112,11 +112,7 @@ fn read(source: ClassSource, names: &Names, mentioned: Option<&mut Mentioned>) -
 }
 
 /// The head of a class, and which of its methods may contain a section.
-fn try_read(
-    bytes: &[u8],
-    names: &Names,
-    mentioned: Option<&mut Mentioned>,
-) -> Result<(Header, Vec<bool>), Error> {
+fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> Result<(Header, Vec<bool>), Error> {
     let class = Class::read(bytes)?;
     let header = class.header(names)?;
     let mut may_lock = vec![false; header.methods.len()];

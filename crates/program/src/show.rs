@@ -122,6 +122,7 @@ fn describe(section: &Section) -> &'static str {
         (SectionKind::Block(LockKind::Stamped), Mode::Exclusive) => "stamped write lock",
         (SectionKind::Block(LockKind::Stamped), Mode::Shared) => "stamped read lock",
         (SectionKind::Block(LockKind::Stamped), Mode::Optimistic) => "optimistic read of",
+        (SectionKind::Block(LockKind::Own), _) => "operation of",
     }
 }
 
@@ -233,6 +234,7 @@ impl Readable<'_> {
             Member::Field(field) => format!("{}.{}", self.name(&access.base), names.text(field.name)),
             Member::Static(field) => names.readable_field(field),
             Member::Elements => format!("{}[]", self.name(&access.base)),
+            Member::State(state) => format!("{} of {}", state.word(), self.name(&access.base)),
         }
     }
 

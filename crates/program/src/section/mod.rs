@@ -236,7 +236,7 @@ impl Sections {
     }
 
     /// The innermost open section that giving back a lock closes: the one opened through the same register, else the
-    /// one whose lock has the same name. If that one is open on some paths only, then so may be others that took the
+    /// one whose lock has the same name, else one whose register may have become this one where paths met. If that one is open on some paths only, then so may be others that took the
     /// lock on other paths: `if (patient) lock.lock(); else if (!lock.tryLock()) return;`
     fn exited(&self, body: &Body, held: &[Held], exit: &Exit) -> SmallVec<[SectionId; 2]> {
         let object = body.without_casts(exit.object);
@@ -250,12 +250,19 @@ impl Sections {
         let matching = |is_it: &dyn Fn(&Section) -> bool| {
             held.iter().rposition(|held| of_kind(self.get(held.section)) && is_it(self.get(held.section)))
         };
-        let Some(innermost) = matching(&by_register).or_else(|| matching(&by_name)) else { return SmallVec::new() };
+        let origins = match body.op(object) {
+            Op::Phi(_) => origins(body, object),
+            _ => SmallVec::new(),
+        };
+        let by_origin =
+            |section: &Section| section.object.is_some_and(|opened| origins.contains(&body.without_casts(opened)));
+        let innermost = matching(&by_register).or_else(|| matching(&by_name)).or_else(|| matching(&by_origin));
+        let Some(innermost) = innermost else { return SmallVec::new() };
         let mut exited: SmallVec<[SectionId; 2]> = smallvec::smallvec![held[innermost].section];
         if !held[innermost].certain {
             for other in held[..innermost].iter().rev() {
                 let section = self.get(other.section);
-                if of_kind(section) && (by_register(section) || by_name(section)) {
+                if of_kind(section) && (by_register(section) || by_name(section) || by_origin(section)) {
                     if other.certain {
                         break;
                     }
@@ -325,4 +332,22 @@ impl Sections {
         self.problems = problems;
         self.unknown_waits = unknown_waits;
     }
+}
+
+/// The values that a phi may stand for, through other phis.
+fn origins(body: &Body, phi: Value) -> SmallVec<[Value; 4]> {
+    const MAX_ORIGINS: usize = 64;
+    let mut origins: SmallVec<[Value; 4]> = smallvec::smallvec![phi];
+    let mut next = 0;
+    while let Some(&origin) = origins.get(next) {
+        next += 1;
+        let Op::Phi(operands) = *body.op(origin) else { continue };
+        for operand in body.operands(operands) {
+            let operand = body.without_casts(*operand);
+            if origins.len() < MAX_ORIGINS && !origins.contains(&operand) {
+                origins.push(operand);
+            }
+        }
+    }
+    origins
 }

@@ -8,6 +8,8 @@
 //! Summaries are bounded: beyond [`MAX_SECTIONS`] or [`MAX_ACCESSES`] they are cut and say so.
 
 mod compose;
+mod holding;
+mod library;
 mod order;
 
 use location::{ClassName, MethodName};
@@ -17,6 +19,7 @@ use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, SectionSet};
 
 pub use compose::Summaries;
+pub use holding::{Holding, Holdings};
 pub use order::components;
 
 pub const MAX_SECTIONS: usize = 64;
