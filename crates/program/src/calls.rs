@@ -72,7 +72,7 @@ impl Calls {
         let hierarchy = Hierarchy::of(program);
         let read: Vec<(Vec<Mentions>, FxHashSet<ClassName>)> =
             (0..program.classes.len() as u32).into_par_iter().map(|class| mentions(program, ClassId(class))).collect();
-        let mut mentions = Vec::with_capacity(program.method_count());
+        let mut mentions = Vec::with_capacity(program.known_method_count());
         let mut made = FxHashSet::default();
         for (of_class, makes) in read {
             mentions.extend(of_class);

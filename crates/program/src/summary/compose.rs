@@ -34,7 +34,7 @@ impl Summaries {
     /// Summarises the methods that `wanted` accepts.
     pub fn of(program: &Program, calls: &Calls, wanted: impl Fn(MethodId) -> bool + Sync) -> Summaries {
         let mut outlines: Vec<Option<Outline>> = Vec::new();
-        outlines.resize_with(program.method_count(), || None);
+        outlines.resize_with(program.known_method_count(), || None);
         let matters = |_: MethodName| true;
         let made =
             program.visit_bodies(&wanted, |method, body| (method, crate::outline::outline(program, &body, matters)));
@@ -43,8 +43,8 @@ impl Summaries {
         }
         let holdings = Holdings::of(program, calls, &outlines);
         let mut all = Summaries { outlines, summaries: Vec::new(), holdings };
-        all.summaries.resize_with(program.method_count(), || None);
-        for level in levels(calls, components(calls, program.method_count(), &wanted)) {
+        all.summaries.resize_with(program.known_method_count(), || None);
+        for level in levels(calls, components(calls, program.known_method_count(), &wanted)) {
             let done: Vec<Vec<(MethodId, Summary)>> =
                 level.par_iter().map(|component| all.component(program, calls, component)).collect();
             for (method, summary) in done.into_iter().flatten() {
@@ -441,7 +441,7 @@ impl Composing<'_, '_> {
         }
         let mut accesses: Vec<Option<AccessId>> = Vec::with_capacity(callee.accesses.len());
         for access in &callee.accesses {
-            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections);
+            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections, held);
             let mut decided = through(&access.control);
             for influence in &control {
                 self.add_influence(&mut decided, *influence);
@@ -461,7 +461,7 @@ impl Composing<'_, '_> {
             accesses.push(added);
         }
         let mut result = std::mem::take(&mut self.influence[id.index()]);
-        for mut influence in self.through(&callee.result, &given, &accesses, &sections) {
+        for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
             // Sections of the callee have ended when it returns; those that were open before go on.
             if let Root::Access(access) = influence.root {
                 influence.ended = influence.ended.union(self.held_at(access).without(held));
@@ -478,6 +478,7 @@ impl Composing<'_, '_> {
         given: &[Influences],
         accesses: &[Option<AccessId>],
         sections: &[Option<usize>],
+        held: SectionSet,
     ) -> Influences {
         let mut all = Influences::new();
         for influence in influences {
@@ -489,7 +490,8 @@ impl Composing<'_, '_> {
                 }
                 Root::Access(access) => {
                     if let Some(Some(access)) = accesses.get(access.index()) {
-                        let ended = mapped(influence.ended, sections);
+                        // A section of the callee that is a part of one around the call goes on.
+                        let ended = mapped(influence.ended, sections).without(held);
                         self.add_influence(&mut all, Influence { root: Root::Access(*access), ended });
                     }
                 }
