@@ -3,9 +3,9 @@
 //! Contents are a variable whether or not the container locks, so most of what is here says nothing of locks. The
 //! classes that hold their own monitor are at the end; those of `java.util.concurrent` are in `concurrent.rs`.
 
-use super::call::{Section, State::Contents, Target};
+use super::call::{Product, Section, State::Contents, Target};
 use super::factories::{OF, OF_MAP};
-use super::line::Gives::{Fresh, FromState, Receiver, Removed, Unrelated};
+use super::line::Gives::{self, Fresh, FromState, Receiver, Unrelated};
 use super::line::{
     Discipline, Line, MONITOR, Table, cursor, does, makes, part, reads, removes, table, updates, writes,
 };
@@ -28,7 +28,7 @@ pub(crate) const COLLECTION: &[Line] = &[
     updates("removeIf(Predicate)").each().runs(0),
     writes("clear").each(),
     cursor("stream"),
-    cursor("parallelStream").product(super::call::Product::ParallelStream),
+    cursor("parallelStream").product(Product::ParallelStream),
 ];
 
 /// Of lists; deques have had most of them for longer.
@@ -54,17 +54,11 @@ pub(crate) const LIST: &[Line] = &[
 ];
 
 /// The element is its own key.
-pub(crate) const SET: &[Line] = &[
-    reads("contains(Object)").key(0),
-    updates("add(Object)").key(0),
-    updates("remove(Object)").key(0),
-];
+pub(crate) const SET: &[Line] =
+    &[reads("contains(Object)").key(0), updates("add(Object)").key(0), updates("remove(Object)").key(0)];
 
-const SORTED_SET: &[Line] = &[
-    reads("first last"),
-    does("comparator"),
-    part("subSet(Object,Object) headSet(Object) tailSet(Object)"),
-];
+const SORTED_SET: &[Line] =
+    &[reads("first last"), does("comparator"), part("subSet(Object,Object) headSet(Object) tailSet(Object)")];
 
 const NAVIGABLE_SET: &[Line] = &[
     reads("lower(Object) floor(Object) ceiling(Object) higher(Object)"),
@@ -112,11 +106,8 @@ pub(crate) const MAP: &[Line] = &[
     part("keySet values entrySet"),
 ];
 
-const SORTED_MAP: &[Line] = &[
-    reads("firstKey lastKey"),
-    does("comparator"),
-    part("subMap(Object,Object) headMap(Object) tailMap(Object)"),
-];
+const SORTED_MAP: &[Line] =
+    &[reads("firstKey lastKey"), does("comparator"), part("subMap(Object,Object) headMap(Object) tailMap(Object)")];
 
 const NAVIGABLE_MAP: &[Line] = &[
     reads("firstEntry lastEntry lowerEntry(Object) floorEntry(Object) ceilingEntry(Object) higherEntry(Object)"),
@@ -133,17 +124,11 @@ const ENDS_OF_MAP: &[Line] = &[
     part("reversed sequencedKeySet sequencedValues sequencedEntrySet"),
 ];
 
-const ENTRY: &[Line] = &[
-    reads("getKey getValue hashCode"),
-    reads("equals(Object)"),
-    writes("setValue(Object)").gives(FromState),
-];
+const ENTRY: &[Line] =
+    &[reads("getKey getValue hashCode"), reads("equals(Object)"), writes("setValue(Object)").gives(FromState)];
 
-const ITERATOR: &[Line] = &[
-    reads("hasNext next"),
-    writes("remove"),
-    reads("forEachRemaining(Consumer)").gives(Unrelated).each().runs(0),
-];
+const ITERATOR: &[Line] =
+    &[reads("hasNext next"), writes("remove"), reads("forEachRemaining(Consumer)").gives(Unrelated).each().runs(0)];
 
 const LIST_ITERATOR: &[Line] =
     &[reads("hasPrevious previous nextIndex previousIndex"), writes("set(Object) add(Object)")];
@@ -176,11 +161,8 @@ const VECTOR: &[Line] = &[
     cursor("elements"),
 ];
 
-const STACK: &[Line] = &[
-    writes("push(Object)").gives(super::line::Gives::Argument(0)),
-    removes("pop"),
-    reads("peek empty search(Object)"),
-];
+const STACK: &[Line] =
+    &[writes("push(Object)").gives(Gives::Argument(0)), removes("pop"), reads("peek empty search(Object)")];
 
 const HASHTABLE: &[Line] = &[reads("contains(Object)").each(), cursor("elements keys")];
 
@@ -215,8 +197,7 @@ const STRING_JOINER: &[Line] = &[
     reads("toString").gives(Fresh),
 ];
 
-const TOKENIZER: &[Line] =
-    &[removes("nextToken nextElement"), reads("hasMoreTokens hasMoreElements countTokens")];
+const TOKENIZER: &[Line] = &[removes("nextToken nextElement"), reads("hasMoreTokens hasMoreElements countTokens")];
 
 const PRIORITY_QUEUE: &[Line] = &[does("comparator"), makes("<init>(Collection)").reading(0)];
 
@@ -250,25 +231,31 @@ pub(crate) const TABLES: &[Table] = &[
     table("java/util", "HashMap TreeMap", Contents, &[COPIES_MAP, CLONE]),
     table("java/util", "LinkedHashMap WeakHashMap", Contents, &[COPIES_MAP]),
     table("java/util", "IdentityHashMap EnumMap", Contents, &[COPIES_MAP, CLONE]),
-    table("java/util", "EnumSet", Contents, &[
-        CLONE,
-        &[makes("noneOf allOf of range"), makes("copyOf complementOf").reading(0)],
-    ]),
+    table(
+        "java/util",
+        "EnumSet",
+        Contents,
+        &[CLONE, &[makes("noneOf allOf of range"), makes("copyOf complementOf").reading(0)]],
+    ),
     table("java/util", "BitSet", Contents, &[BIT_SET]),
     table("java/util", "StringJoiner", Contents, &[STRING_JOINER]),
     table("java/util", "StringTokenizer", Contents, &[TOKENIZER]),
     table("java/util", "Vector", Contents, &[VECTOR, COPIES_COLLECTION, CAPACITY, CLONE]).locked(VECTOR_LOCK),
     table("java/util", "Stack", Contents, &[STACK]),
-    table("java/util", "Dictionary", Contents, &[&[
-        reads("get(Object)").key(0),
-        reads("size isEmpty"),
-        writes("put(Object,Object)").key(0).gives(FromState),
-        removes("remove(Object)").key(0).gives(Removed),
-        cursor("keys elements"),
-    ]]),
+    table(
+        "java/util",
+        "Dictionary",
+        Contents,
+        &[&[
+            reads("get(Object)").key(0),
+            reads("size isEmpty"),
+            writes("put(Object,Object)").key(0).gives(FromState),
+            removes("remove(Object)").key(0),
+            cursor("keys elements"),
+        ]],
+    ),
     table("java/util", "Hashtable", Contents, &[MAP, HASHTABLE, COPIES_MAP, CLONE]).locked(MONITOR),
     table("java/util", "Properties", Contents, &[PROPERTIES]),
     // Made by `Collections.synchronizedX`.
-    table("java/util", "Collections$SynchronizedCollection Collections$SynchronizedMap", Contents, &[])
-        .locked(MONITOR),
+    table("java/util", "Collections$SynchronizedCollection Collections$SynchronizedMap", Contents, &[]).locked(MONITOR),
 ];

@@ -3,10 +3,8 @@
 
 use super::call::State::{Contents, Value};
 use super::call::{OrderKind, When};
-use super::line::Gives::{Fresh, FromState, RemovedInto, Unrelated};
-use super::line::{
-    Line, OWN, OWN_WHOLE, Table, cursor, does, makes, part, reads, removes, table, updates, writes,
-};
+use super::line::Gives::{Fresh, FromState, Removed, RemovedInto, Unrelated};
+use super::line::{Line, OWN, OWN_WHOLE, Table, cursor, does, makes, part, reads, removes, table, updates, writes};
 
 /// Beyond `Map`; the first argument of the parallel ones says from which size on they use other threads.
 const CONCURRENT_HASH_MAP: &[Line] = &[
@@ -33,10 +31,7 @@ const CONCURRENT_HASH_MAP: &[Line] = &[
         .runs(2),
     reads("search searchKeys searchValues searchEntries").each().runs(1),
     reads("reduceKeys(long,BiFunction) reduceValues(long,BiFunction) reduceEntries(long,BiFunction)").each().runs(1),
-    reads("reduce reduceKeys(long,Function,BiFunction) reduceValues(long,Function,BiFunction)")
-        .each()
-        .runs(1)
-        .runs(2),
+    reads("reduce reduceKeys(long,Function,BiFunction) reduceValues(long,Function,BiFunction)").each().runs(1).runs(2),
     reads("reduceEntries(long,Function,BiFunction)").each().runs(1).runs(2),
     reads("reduceToInt reduceToLong reduceToDouble").each().runs(1).runs(3),
     reads("reduceKeysToInt reduceKeysToLong reduceKeysToDouble").each().runs(1).runs(3),
@@ -88,30 +83,33 @@ const COPY_ON_WRITE_LIST: &[Line] = &[
     reads("clone").gives(Fresh),
 ];
 
-const EXCHANGER: &[Line] =
-    &[updates("exchange").gives(super::line::Gives::Removed).orders(OrderKind::Meet, When::Always)];
+const EXCHANGER: &[Line] = &[updates("exchange").gives(Removed).orders(OrderKind::Meet, When::Always)];
 
 pub(crate) const TABLES: &[Table] = &[
     table("java/util/concurrent", "ConcurrentMap", Contents, &[]).locked(OWN),
     table("java/util/concurrent", "ConcurrentHashMap", Contents, &[CONCURRENT_HASH_MAP]),
-    table("java/util/concurrent", "ConcurrentHashMap$KeySetView", Contents, &[&[
-        does("getMap getMappedValue"),
-    ]])
-    .locked(OWN),
+    table("java/util/concurrent", "ConcurrentHashMap$KeySetView", Contents, &[&[does("getMap getMappedValue")]])
+        .locked(OWN),
     table("java/util/concurrent", "ConcurrentNavigableMap", Contents, &[&[part("keySet")]]),
-    table("java/util/concurrent", "ConcurrentSkipListMap", Contents, &[
-        RETRYING_FUNCTIONS,
-        &[reads("clone").gives(Fresh).each(), makes("<init>(Map) <init>(SortedMap)").reading(0)],
-    ]),
-    table("java/util/concurrent", "ConcurrentSkipListSet", Contents, &[&[
-        reads("clone").gives(Fresh).each(),
-        makes("<init>(Collection) <init>(SortedSet)").reading(0),
-    ]])
+    table(
+        "java/util/concurrent",
+        "ConcurrentSkipListMap",
+        Contents,
+        &[RETRYING_FUNCTIONS, &[reads("clone").gives(Fresh).each(), makes("<init>(Map) <init>(SortedMap)").reading(0)]],
+    ),
+    table(
+        "java/util/concurrent",
+        "ConcurrentSkipListSet",
+        Contents,
+        &[&[reads("clone").gives(Fresh).each(), makes("<init>(Collection) <init>(SortedSet)").reading(0)]],
+    )
     .locked(OWN),
-    table("java/util/concurrent", "ConcurrentLinkedQueue ConcurrentLinkedDeque", Contents, &[&[
-        writes("offer(Object)"),
-        makes("<init>(Collection)").reading(0),
-    ]])
+    table(
+        "java/util/concurrent",
+        "ConcurrentLinkedQueue ConcurrentLinkedDeque",
+        Contents,
+        &[&[writes("offer(Object)"), makes("<init>(Collection)").reading(0)]],
+    )
     .locked(OWN),
     table("java/util/concurrent", "CopyOnWriteArrayList", Contents, &[COPY_ON_WRITE, COPY_ON_WRITE_LIST])
         .locked(OWN_WHOLE),
@@ -119,20 +117,27 @@ pub(crate) const TABLES: &[Table] = &[
     table("java/util/concurrent", "BlockingQueue", Contents, &[BLOCKING_QUEUE]).locked(OWN),
     table("java/util/concurrent", "BlockingDeque", Contents, &[BLOCKING_DEQUE]),
     table("java/util/concurrent", "TransferQueue", Contents, &[TRANSFER_QUEUE]),
-    table("java/util/concurrent", "LinkedBlockingQueue LinkedBlockingDeque", Contents, &[&[
-        writes("clear"),
-        makes("<init>(Collection)").reading(0),
-    ]]),
-    table("java/util/concurrent", "ArrayBlockingQueue", Contents, &[&[
-        writes("clear"),
-        makes("<init>(int,boolean,Collection)").reading(2),
-    ]]),
+    table(
+        "java/util/concurrent",
+        "LinkedBlockingQueue LinkedBlockingDeque",
+        Contents,
+        &[&[writes("clear"), makes("<init>(Collection)").reading(0)]],
+    ),
+    table(
+        "java/util/concurrent",
+        "ArrayBlockingQueue",
+        Contents,
+        &[&[writes("clear"), makes("<init>(int,boolean,Collection)").reading(2)]],
+    ),
     table("java/util/concurrent", "PriorityBlockingQueue", Contents, &[UNBOUNDED]),
     table("java/util/concurrent", "DelayQueue", Contents, &[&[writes("add offer put")]]),
     table("java/util/concurrent", "LinkedTransferQueue", Contents, &[&[writes("add offer put")]]),
     // It holds nothing: what one thread puts, another takes.
-    table("java/util/concurrent", "SynchronousQueue", Contents, &[&[
-        does("size isEmpty remainingCapacity clear peek contains containsAll"),
-    ]]),
+    table(
+        "java/util/concurrent",
+        "SynchronousQueue",
+        Contents,
+        &[&[does("size isEmpty remainingCapacity clear peek contains containsAll")]],
+    ),
     table("java/util/concurrent", "Exchanger", Value, &[EXCHANGER]).locked(OWN),
 ];

@@ -39,11 +39,7 @@ pub(crate) const BY_ANCESTOR: &[ByAncestor] = &[
         methods: Methods::Named("onMessage"),
         times: ManyAtOnce,
     },
-    ByAncestor {
-        ancestors: "io/grpc/BindableService",
-        methods: Methods::Public,
-        times: ManyAtOnce,
-    },
+    ByAncestor { ancestors: "io/grpc/BindableService", methods: Methods::Public, times: ManyAtOnce },
     ByAncestor {
         ancestors: "org/springframework/web/servlet/HandlerInterceptor \
                     org/springframework/web/servlet/AsyncHandlerInterceptor",
@@ -70,11 +66,7 @@ pub(crate) const BY_ANCESTOR: &[ByAncestor] = &[
         times: ManyAtOnce,
     },
     ByAncestor { ancestors: "org/quartz/Job", methods: Methods::Named("execute"), times: ManyAtOnce },
-    ByAncestor {
-        ancestors: "java/rmi/Remote",
-        methods: Methods::Public,
-        times: ManyAtOnce,
-    },
+    ByAncestor { ancestors: "java/rmi/Remote", methods: Methods::Public, times: ManyAtOnce },
     ByAncestor {
         ancestors: "java/awt/event/ActionListener",
         methods: Methods::Named("actionPerformed"),

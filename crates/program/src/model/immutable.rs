@@ -64,8 +64,7 @@ const OPTIONAL: &[Line] = &[
     makes("of empty"),
 ];
 
-const OPTIONAL_OBJECT: &[Line] =
-    &[computes("get"), computes("map flatMap filter or").runs(0), makes("ofNullable")];
+const OPTIONAL_OBJECT: &[Line] = &[computes("get"), computes("map flatMap filter or").runs(0), makes("ofNullable")];
 
 pub(crate) const TABLES: &[Table] = &[
     table("java/util", "Objects", Value, &[OBJECTS]),
@@ -73,8 +72,15 @@ pub(crate) const TABLES: &[Table] = &[
     table("java/util", "OptionalInt", Value, &[OPTIONAL, &[computes("getAsInt")]]),
     table("java/util", "OptionalLong", Value, &[OPTIONAL, &[computes("getAsLong")]]),
     table("java/util", "OptionalDouble", Value, &[OPTIONAL, &[computes("getAsDouble")]]),
-    table("java/lang", "Math", Value, &[&[
-        computes("abs max min floor ceil round sqrt pow exp log floorMod floorDiv addExact multiplyExact toIntExact"),
-        makes("random"),
-    ]]),
+    table(
+        "java/lang",
+        "Math",
+        Value,
+        &[&[
+            computes(
+                "abs max min floor ceil round sqrt pow exp log floorMod floorDiv addExact multiplyExact toIntExact",
+            ),
+            makes("random"),
+        ]],
+    ),
 ];

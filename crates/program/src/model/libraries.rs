@@ -47,7 +47,6 @@ const GUAVA_TABLE: &[Line] = &[
 /// Guava's and Caffeine's.
 const CACHE: &[Line] = &[
     reads("getIfPresent").key(0),
-    updates("get(Object,Callable) get(Object,Function)").key(0).runs(1),
     reads("getAllPresent").gives(Fresh).each(),
     writes("put").key(0),
     writes("putAll").reading(0).each(),
@@ -62,9 +61,8 @@ const LOADING_CACHE: &[Line] = &[updates("get(Object)").key(0), updates("getAll"
 const RATE_LIMITER: &[Line] = &[updates("acquire tryAcquire"), writes("setRate")];
 
 /// Like a semaphore, but waits for conditions.
-const MONITOR: &[Line] = &[
-    locks("enter enterInterruptibly tryEnter enterIf enterWhen tryEnterIf leave waitFor waitForUninterruptibly"),
-];
+const MONITOR: &[Line] =
+    &[locks("enter enterInterruptibly tryEnter enterIf enterWhen tryEnterIf leave waitFor waitForUninterruptibly")];
 
 const FUTURES: &[Line] = &[
     function("addCallback").starts(Argument(1), Once, Runner::Argument(2)),
@@ -129,46 +127,69 @@ pub(crate) const TABLES: &[Table] = &[
     table(COLLECT, "ConcurrentHashMultiset", Contents, &[]).locked(OWN).library(),
     table(COLLECT, "Table", Contents, &[GUAVA_TABLE]).library(),
     table(COLLECT, "BiMap", Contents, &[&[writes("forcePut").gives(FromState), part("inverse")]]).library(),
-    table(COLLECT, "Maps Sets", Contents, &[&[
-        makes("newHashMap newTreeMap newLinkedHashMap newConcurrentMap newHashSet newTreeSet newConcurrentHashSet"),
-    ]])
+    table(COLLECT, "Maps", Contents, &[&[makes("newHashMap newTreeMap newLinkedHashMap newConcurrentMap")]]).library(),
+    table(COLLECT, "Sets", Contents, &[&[makes("newHashSet newTreeSet newLinkedHashSet newConcurrentHashSet")]])
+        .library(),
+    table(
+        COLLECT,
+        "Multimaps",
+        Contents,
+        &[&[makes("synchronizedMultimap synchronizedListMultimap synchronizedSetMultimap").product(Synchronized)]],
+    )
     .library(),
-    table(COLLECT, "Multimaps", Contents, &[&[
-        makes("synchronizedMultimap synchronizedListMultimap synchronizedSetMultimap").product(Synchronized),
-    ]])
+    table(
+        COLLECT,
+        "ImmutableList ImmutableSet ImmutableMap",
+        Contents,
+        &[&[makes("of").product(Immutable), makes("copyOf").reading(0).product(Immutable)]],
+    )
     .library(),
-    table(COLLECT, "ImmutableList ImmutableSet ImmutableMap", Contents, &[&[
-        makes("of").product(Immutable),
-        makes("copyOf").reading(0).product(Immutable),
-    ]])
-    .library(),
-    table("com/google/common/cache", "Cache", Contents, &[CACHE]).locked(OWN).library(),
+    table("com/google/common/cache", "Cache", Contents, &[CACHE, &[updates("get(Object,Callable)").key(0).runs(1)]])
+        .locked(OWN)
+        .library(),
     table("com/google/common/cache", "LoadingCache", Contents, &[LOADING_CACHE]).library(),
-    table("com/github/benmanes/caffeine/cache", "Cache", Contents, &[CACHE]).locked(OWN).library(),
-    table("com/github/benmanes/caffeine/cache", "LoadingCache", Contents, &[LOADING_CACHE]).library(),
-    table("com/google/common/base", "Preconditions", Value, &[&[
-        function("checkNotNull").gives(Gives::Argument(0)),
-        does("checkArgument checkState"),
-    ]])
+    table(
+        "com/github/benmanes/caffeine/cache",
+        "Cache",
+        Contents,
+        &[CACHE, &[updates("get(Object,Function)").key(0).runs(1)]],
+    )
+    .locked(OWN)
     .library(),
-    table("com/google/common/util/concurrent", "AtomicLongMap", Contents, &[&[
-        reads("get containsKey").key(0),
-        updates("incrementAndGet decrementAndGet getAndIncrement getAndDecrement addAndGet getAndAdd").key(0),
-        updates("updateAndGet getAndUpdate").key(0).runs(1),
-        writes("put").key(0).gives(FromState),
-        removes("remove(Object)").key(0),
-        reads("sum size isEmpty").each(),
-        writes("clear").each(),
-    ]])
+    table("com/github/benmanes/caffeine/cache", "LoadingCache", Contents, &[LOADING_CACHE]).library(),
+    table(
+        "com/google/common/base",
+        "Preconditions",
+        Value,
+        &[&[function("checkNotNull").gives(Gives::Argument(0)), does("checkArgument checkState")]],
+    )
+    .library(),
+    table(
+        "com/google/common/util/concurrent",
+        "AtomicLongMap",
+        Contents,
+        &[&[
+            reads("get containsKey").key(0),
+            updates("incrementAndGet decrementAndGet getAndIncrement getAndDecrement addAndGet getAndAdd").key(0),
+            updates("updateAndGet getAndUpdate").key(0).runs(1),
+            writes("put").key(0).gives(FromState),
+            removes("remove(Object)").key(0),
+            reads("sum size isEmpty").each(),
+            writes("clear").each(),
+        ]],
+    )
     .locked(OWN)
     .library(),
     table(GUAVA_CONCURRENT, "RateLimiter", Value, &[RATE_LIMITER]).locked(OWN).library(),
     table(GUAVA_CONCURRENT, "Monitor", Value, &[MONITOR]).library(),
     table(GUAVA_CONCURRENT, "Futures", Value, &[FUTURES]).library(),
     table(GUAVA_CONCURRENT, "MoreExecutors", Value, &[MORE_EXECUTORS]).library(),
-    table(GUAVA_CONCURRENT, "ListenableFuture", Value, &[&[
-        does("addListener").starts(Argument(0), Once, Runner::Argument(1)),
-    ]])
+    table(
+        GUAVA_CONCURRENT,
+        "ListenableFuture",
+        Value,
+        &[&[does("addListener").starts(Argument(0), Once, Runner::Argument(1))]],
+    )
     .library(),
     table("kotlin/concurrent", "ThreadsKt", Value, &[KOTLIN_THREAD]).library(),
     table("kotlin/collections", "CollectionsKt", Contents, &[KOTLIN_COLLECTIONS]).library(),
@@ -176,8 +197,11 @@ pub(crate) const TABLES: &[Table] = &[
     table("kotlinx/coroutines", "BuildersKt", Value, &[COROUTINES]).library(),
     table("kotlinx/coroutines/sync", "Mutex", Value, &[&[locks("lock tryLock unlock holdsLock")]]).library(),
     table("scala/collection/concurrent", "TrieMap", Contents, &[TRIE_MAP]).locked(OWN).library(),
-    table("org/springframework/scheduling", "TaskScheduler", Value, &[&[
-        does("scheduleAtFixedRate scheduleWithFixedDelay").starts(Argument(0), Repeatedly, Runner::Receiver),
-    ]])
+    table(
+        "org/springframework/scheduling",
+        "TaskScheduler",
+        Value,
+        &[&[does("scheduleAtFixedRate scheduleWithFixedDelay").starts(Argument(0), Repeatedly, Runner::Receiver)]],
+    )
     .library(),
 ];

@@ -286,16 +286,7 @@ pub(crate) const fn table(
     state: State,
     lines: &'static [&'static [Line]],
 ) -> Table {
-    Table {
-        package,
-        classes,
-        state,
-        target: Target::Receiver,
-        discipline: None,
-        lines,
-        origin: Origin::Jdk,
-        since: 0,
-    }
+    Table { package, classes, state, target: Target::Receiver, discipline: None, lines, origin: Origin::Jdk, since: 0 }
 }
 
 impl Table {

@@ -6,7 +6,8 @@ use super::line::{Line, Table, does, locks, table};
 const LOCK: &[Line] = &[locks("lock lockInterruptibly tryLock unlock newCondition")];
 const PAIR: &[Line] = &[locks("readLock writeLock")];
 
-const REENTRANT: &[Line] = &[does("isHeldByCurrentThread getHoldCount isLocked isFair hasQueuedThreads getQueueLength")];
+const REENTRANT: &[Line] =
+    &[does("isHeldByCurrentThread getHoldCount isLocked isFair hasQueuedThreads getQueueLength")];
 
 const STAMPED: &[Line] = &[
     locks("readLock readLockInterruptibly tryReadLock writeLock writeLockInterruptibly tryWriteLock"),
@@ -21,8 +22,7 @@ const SEMAPHORE: &[Line] = &[
     does("availablePermits isFair hasQueuedThreads getQueueLength"),
 ];
 
-const CONDITION: &[Line] =
-    &[locks("await awaitUninterruptibly awaitNanos awaitUntil"), locks("signal signalAll")];
+const CONDITION: &[Line] = &[locks("await awaitUninterruptibly awaitNanos awaitUntil"), locks("signal signalAll")];
 
 const PACKAGE: &str = "java/util/concurrent/locks";
 

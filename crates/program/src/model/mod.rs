@@ -28,7 +28,7 @@ pub use call::{
     Access, Arguments, CallModel, Effect, Order, OrderKind, Pool, Product, Returns, Revalidation, Runner, Section,
     Sink, Start, State, Target, Task, Times, When,
 };
-pub use entry::EntryPoint;
+pub use entry::{EntryPoint, TaskEntry, immutable_classes, task_entries};
 pub use line::Origin;
 pub use lookup::{Ancestry, Models, NamedMethod, Supertypes, named_methods};
 

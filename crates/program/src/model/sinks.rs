@@ -27,10 +27,8 @@ const SLF4J: &[Line] = &[
     does("atTrace atDebug atInfo atWarn atError atLevel makeLoggingEventBuilder"),
 ];
 
-const SLF4J_BUILDER: &[Line] = &[
-    logs("log"),
-    logs("addArgument addKeyValue addMarker setCause setMessage").gives(Receiver),
-];
+const SLF4J_BUILDER: &[Line] =
+    &[logs("log"), logs("addArgument addKeyValue addMarker setCause setMessage").gives(Receiver)];
 
 const LOG4J: &[Line] = &[
     logs("log catching printf logMessage"),
@@ -42,8 +40,7 @@ const LOG4J: &[Line] = &[
     does("atTrace atDebug atInfo atWarn atError atFatal atLevel always"),
 ];
 
-const LOG4J_BUILDER: &[Line] =
-    &[logs("log logAndGet"), logs("withThrowable withMarker withLocation").gives(Receiver)];
+const LOG4J_BUILDER: &[Line] = &[logs("log logAndGet"), logs("withThrowable withMarker withLocation").gives(Receiver)];
 
 const LOG4J_1: &[Line] = &[logs("log l7dlog forcedLog assertLog"), does("isEnabledFor getLevel getName")];
 
@@ -51,10 +48,12 @@ const CONTEXT: &[Line] = &[does("put remove clear get")];
 
 pub(crate) const TABLES: &[Table] = &[
     table("java/io", "PrintStream PrintWriter", Chars, &[PRINTER]).locked(OWN),
-    table("java/io", "Console", Chars, &[&[
-        writes("printf format").gives(Receiver).prints(),
-        does("readLine readPassword"),
-    ]]),
+    table(
+        "java/io",
+        "Console",
+        Chars,
+        &[&[writes("printf format").gives(Receiver).prints(), does("readLine readPassword")]],
+    ),
     table("java/lang", "System$Logger", Chars, &[&[logs("log"), does("isLoggable getName")]]),
     table("java/lang", "Throwable", Chars, &[&[logs("printStackTrace()")]]),
     table("java/util/logging", "Logger", Chars, &[JUL]),
@@ -67,9 +66,12 @@ pub(crate) const TABLES: &[Table] = &[
     table("org/apache/logging/log4j", "LogBuilder", Chars, &[LOG4J_BUILDER]).library(),
     table("org/apache/log4j", "Category", Chars, &[LEVELS_1, FATAL, LOG4J_1]).library(),
     table("org/apache/log4j", "Logger", Chars, &[&[logs("trace"), does("isTraceEnabled")]]).library(),
-    table("org/apache/commons/logging", "Log", Chars, &[LEVELS, FATAL, &[
-        does("isWarnEnabled isErrorEnabled isFatalEnabled"),
-    ]])
+    table(
+        "org/apache/commons/logging",
+        "Log",
+        Chars,
+        &[LEVELS, FATAL, &[does("isWarnEnabled isErrorEnabled isFatalEnabled")]],
+    )
     .library(),
     table("org/jboss/logging", "BasicLogger", Chars, &[JBOSS]).library(),
     table("kotlin/io", "ConsoleKt", Chars, &[&[logs("print println"), computes("readLine readln")]]).library(),

@@ -7,7 +7,7 @@ use super::call::Task::{Argument, ElementsOf};
 use super::call::Times::{Once, Repeatedly};
 use super::call::When::{Always, IfTrue, Perhaps};
 use super::call::{Pool, Task};
-use super::line::Gives::{Fresh, Receiver};
+use super::line::Gives::{self, Fresh, Receiver, Removed, Unrelated};
 use super::line::{Line, OWN, Table, does, function, joins, makes, reads, table, updates, writes};
 
 const THREAD: &[Line] = &[
@@ -88,7 +88,7 @@ const FORK_JOIN_TASK: &[Line] = &[
     function("invokeAll(Collection)")
         .starts(ElementsOf(0), Once, Runner::CommonPool)
         .orders(JoinStarted, Always)
-        .gives(super::line::Gives::Argument(0)),
+        .gives(Gives::Argument(0)),
     function("invokeAll(ForkJoinTask[])").starts(ElementsOf(0), Once, Runner::CommonPool).orders(JoinStarted, Always),
     // The first one runs here.
     function("invokeAll(ForkJoinTask,ForkJoinTask)")
@@ -157,9 +157,7 @@ const STAGE: &[Line] = &[
 ];
 
 const COMPLETABLE_FUTURE: &[Line] = &[
-    function("supplyAsync(Supplier) runAsync(Runnable)")
-        .starts(Argument(0), Once, Runner::CommonPool)
-        .gives(Fresh),
+    function("supplyAsync(Supplier) runAsync(Runnable)").starts(Argument(0), Once, Runner::CommonPool).gives(Fresh),
     function("supplyAsync(Supplier,Executor) runAsync(Runnable,Executor)")
         .starts(Argument(0), Once, Runner::Argument(1))
         .gives(Fresh),
@@ -179,13 +177,16 @@ const FUTURE_TASK: &[Line] = &[makes("<init>(Callable) <init>(Runnable,Object)")
 
 const COMPLETION_SERVICE: &[Line] = &[
     does("submit").starts(Argument(0), Once, Runner::Receiver).gives(Fresh),
-    updates("take poll").gives(super::line::Gives::Removed).orders(Join, Perhaps),
+    updates("take poll").gives(Removed).orders(Join, Perhaps),
 ];
 
 const TIMER: &[Line] = &[
     does("schedule(TimerTask,long) schedule(TimerTask,Date)").starts(Argument(0), Once, Runner::Receiver),
-    does("schedule(TimerTask,long,long) schedule(TimerTask,Date,long) scheduleAtFixedRate")
-        .starts(Argument(0), Repeatedly, Runner::Receiver),
+    does("schedule(TimerTask,long,long) schedule(TimerTask,Date,long) scheduleAtFixedRate").starts(
+        Argument(0),
+        Repeatedly,
+        Runner::Receiver,
+    ),
     makes("<init>() <init>(boolean) <init>(String) <init>(String,boolean)").pool(Pool::Single),
     does("cancel purge"),
 ];
@@ -202,7 +203,7 @@ const STRUCTURED: &[Line] = &[
 ];
 
 const LATCH: &[Line] = &[
-    updates("countDown()").gives(super::line::Gives::Unrelated).orders(Signal, Always),
+    updates("countDown()").gives(Unrelated).orders(Signal, Always),
     does("await()").orders(Await, Always),
     does("await(long,TimeUnit)").orders(Await, IfTrue),
     reads("getCount()"),
