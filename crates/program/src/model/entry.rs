@@ -2,7 +2,7 @@
 //! changes.
 
 use classfile::{Header, Method};
-use location::{ClassName, MethodName, Names};
+use location::{ClassName, FieldName, MethodName, Names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::call::Times;
@@ -10,6 +10,7 @@ use super::frameworks::{BY_ANCESTOR, BY_ANNOTATION, ByAncestor, Methods};
 use super::immutable::{OF_LIBRARIES, UNCHANGING, VALUES};
 use super::line::Origin;
 use super::lookup::{Models, Supertypes, linearize};
+use super::sinks::CONSOLE;
 use super::tasks::{LIBRARY_TASKS, TASKS};
 
 /// A method that a framework calls.
@@ -106,6 +107,12 @@ impl Models {
         let immutables = self.immutables(names);
         let is_listed = |class: &ClassName| immutables.values.contains(class) || immutables.others.contains(class);
         is_listed(&class) || linearize(class, supertypes).iter().any(is_listed)
+    }
+
+    /// Whether a static field holds a printer to the console: what [`Sink::Print`](super::Sink) needs to be a sink.
+    pub fn is_console(&self, names: &Names, field: FieldName) -> bool {
+        let asked = (names.text(field.class.0), names.text(field.name));
+        CONSOLE.contains(&asked)
     }
 
     /// The methods of a class that a framework calls, in their order.

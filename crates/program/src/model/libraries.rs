@@ -82,6 +82,9 @@ const KOTLIN_THREAD: &[Line] = &[
     function("thread thread$default").starts(Argument(5), Once, NewThread).gives(Fresh),
 ];
 
+/// A value that is made once, under a lock of its own unless told otherwise.
+const KOTLIN_LAZY: &[Line] = &[updates("getValue"), reads("isInitialized")];
+
 const KOTLIN_COLLECTIONS: &[Line] = &[
     makes("listOf emptyList listOfNotNull").product(Immutable),
     makes("mutableListOf arrayListOf"),
@@ -192,6 +195,8 @@ pub(crate) const TABLES: &[Table] = &[
     )
     .library(),
     table("kotlin/concurrent", "ThreadsKt", Value, &[KOTLIN_THREAD]).library(),
+    table("kotlin", "Lazy", Value, &[KOTLIN_LAZY]).locked(OWN).library(),
+    table("kotlin", "LazyKt", Value, &[&[makes("lazy(Function0)").wraps(0)]]).library(),
     table("kotlin/collections", "CollectionsKt", Contents, &[KOTLIN_COLLECTIONS]).library(),
     table("kotlin/collections", "MapsKt", Contents, &[KOTLIN_MAPS]).library(),
     table("kotlinx/coroutines", "BuildersKt", Value, &[COROUTINES]).library(),

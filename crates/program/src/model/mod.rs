@@ -12,6 +12,7 @@ mod concurrent;
 mod entry;
 mod factories;
 mod frameworks;
+mod holders;
 mod immutable;
 mod libraries;
 mod line;
@@ -39,6 +40,7 @@ const FAMILIES: &[&[line::Table]] = &[
     collections::TABLES,
     concurrent::TABLES,
     factories::TABLES,
+    holders::TABLES,
     immutable::TABLES,
     libraries::TABLES,
     locks::TABLES,

@@ -232,7 +232,8 @@ const CONCURRENT: &str = "java/util/concurrent";
 
 pub(crate) const TABLES: &[Table] = &[
     table("java/lang", "Thread", Value, &[THREAD]),
-    table("java/lang", "Thread$Builder", Value, &[THREAD_BUILDER]).since(21),
+    table("java/lang", "Thread$Builder Thread$Builder$OfPlatform Thread$Builder$OfVirtual", Value, &[THREAD_BUILDER])
+        .since(21),
     table("java/lang", "Runtime", Value, &[&[does("addShutdownHook(Thread)").starts(Argument(0), Once, NewThread)]]),
     table(CONCURRENT, "Executor", Value, &[EXECUTOR]),
     table(CONCURRENT, "ExecutorService", Value, &[EXECUTOR_SERVICE]),
@@ -251,6 +252,17 @@ pub(crate) const TABLES: &[Table] = &[
     table(CONCURRENT, "CompletionStage", Value, &[STAGE]),
     table(CONCURRENT, "CompletableFuture", Value, &[COMPLETABLE_FUTURE]).locked(OWN),
     table(CONCURRENT, "StructuredTaskScope", Value, &[STRUCTURED]).since(25),
+    // Gone again in release 25; its own constructor opens the scope.
+    table(
+        CONCURRENT,
+        "StructuredTaskScope$ShutdownOnFailure StructuredTaskScope$ShutdownOnSuccess",
+        Value,
+        &[&[
+            does("fork").starts(Argument(0), Once, NewThread).gives(Fresh),
+            does("join() joinUntil").orders(JoinAll, Always).gives(Receiver),
+        ]],
+    )
+    .library(),
     table(CONCURRENT, "CountDownLatch", Value, &[LATCH]).locked(OWN),
     table(CONCURRENT, "CyclicBarrier", Value, &[BARRIER]).locked(OWN),
     table(CONCURRENT, "Phaser", Value, &[PHASER]).locked(OWN),
