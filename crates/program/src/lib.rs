@@ -8,6 +8,7 @@ pub mod model;
 pub mod outline;
 pub mod summary;
 
+mod annotation;
 mod calls;
 mod class;
 mod control;
@@ -20,6 +21,7 @@ mod path;
 mod section;
 mod show;
 
+pub use annotation::{Annotations, Guard, Mark};
 pub use calls::{CallGraph, Calls, MAX_TARGETS, Targets};
 pub use class::{ClassId, FieldId, MethodId, Program, Unreadable};
 pub use control::{ControlDependence, Dependence};
