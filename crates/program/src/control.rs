@@ -77,19 +77,20 @@ fn post_dominators(body: &Body) -> Vec<usize> {
             add(block.index(), successor.index());
         }
     }
-    // Blocks from which the exit cannot be reached: the last one of each endless loop gets an edge.
-    let mut order = Vec::with_capacity(count + 1);
+    // Endless loops, each by its head, so that a branch inside it still decides something.
     let mut seen = vec![false; count + 1];
-    backwards(exit, &leads_from, &mut seen, &mut order);
-    for block in (0..count).rev() {
-        if !seen[block] {
+    backwards(exit, &leads_from, &mut seen, &mut Vec::new());
+    for block in 0..count {
+        let is_head = leads_from[block].iter().any(|from| *from >= block);
+        if !seen[block] && is_head {
             leads_to[block].push(exit);
             leads_from[exit].push(block);
-            order.clear();
-            seen.fill(false);
-            backwards(exit, &leads_from, &mut seen, &mut order);
+            backwards(block, &leads_from, &mut seen, &mut Vec::new());
         }
     }
+    let mut order = Vec::with_capacity(count + 1);
+    seen.fill(false);
+    backwards(exit, &leads_from, &mut seen, &mut order);
     let mut position = vec![0; count + 1];
     for (index, block) in order.iter().enumerate() {
         position[*block] = index;
@@ -129,10 +130,10 @@ fn common(mut a: usize, mut b: usize, dominator: &[usize], position: &[usize]) -
     a
 }
 
-/// Postorder of the reversed graph from the exit.
-fn backwards(exit: usize, leads_from: &[SmallVec<[usize; 2]>], seen: &mut [bool], order: &mut Vec<usize>) {
-    let mut open = vec![(exit, 0)];
-    seen[exit] = true;
+/// Postorder of the reversed graph from a block, over what was not seen before.
+fn backwards(from: usize, leads_from: &[SmallVec<[usize; 2]>], seen: &mut [bool], order: &mut Vec<usize>) {
+    let mut open = vec![(from, 0)];
+    seen[from] = true;
     while let Some((block, followed)) = open.last_mut() {
         match leads_from[*block].get(*followed) {
             Some(next) => {

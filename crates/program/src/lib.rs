@@ -4,7 +4,9 @@
 
 pub mod ir;
 pub mod jdk;
+pub mod model;
 pub mod outline;
+pub mod summary;
 
 mod calls;
 mod class;
@@ -26,4 +28,4 @@ pub use known::{Finder, Known, Platform};
 pub use lock::{LockKind, Mode};
 pub use path::{MAX_STEPS, Path, Paths, Root, Step};
 pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};
-pub use show::{show_method, show_problems};
+pub use show::{show_method, show_problems, show_summary};

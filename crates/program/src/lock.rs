@@ -31,7 +31,10 @@ pub(crate) enum LockOperation {
     Acquire(LockKind, Mode),
     /// Acquires if the result is true, or not 0.
     TryAcquire(LockKind, Mode),
-    Release(LockKind),
+    /// Turns a lock that is held into one of this mode if the result is not 0.
+    Convert(LockKind, Mode),
+    /// Gives the lock back, in this mode where the call tells.
+    Release(LockKind, Option<Mode>),
     /// Ends an optimistic section.
     Validate,
     /// Lets go and takes again.
@@ -77,7 +80,7 @@ pub(crate) fn operation(program: &Program, method: MethodName) -> Option<LockOpe
         ("tryLock", "()Z" | "(JLjava/util/concurrent/TimeUnit;)Z") if is_lock() => {
             Some(LockOperation::TryAcquire(Lock, Exclusive))
         }
-        ("unlock", "()V") if is_lock() => Some(LockOperation::Release(Lock)),
+        ("unlock", "()V") if is_lock() => Some(LockOperation::Release(Lock, None)),
         ("writeLock" | "writeLockInterruptibly", "()J") if is_stamped() => {
             Some(LockOperation::Acquire(Stamped, Exclusive))
         }
@@ -86,8 +89,16 @@ pub(crate) fn operation(program: &Program, method: MethodName) -> Option<LockOpe
         ("tryReadLock", _) if is_stamped() => Some(LockOperation::TryAcquire(Stamped, Shared)),
         ("tryOptimisticRead", _) if is_stamped() => Some(LockOperation::Acquire(Stamped, Optimistic)),
         ("validate", "(J)Z") if is_stamped() => Some(LockOperation::Validate),
-        ("unlock" | "unlockRead" | "unlockWrite", "(J)V") if is_stamped() => Some(LockOperation::Release(Stamped)),
-        ("tryUnlockRead" | "tryUnlockWrite", "()Z") if is_stamped() => Some(LockOperation::Release(Stamped)),
+        ("tryConvertToWriteLock", "(J)J") if is_stamped() => Some(LockOperation::Convert(Stamped, Exclusive)),
+        ("tryConvertToReadLock", "(J)J") if is_stamped() => Some(LockOperation::Convert(Stamped, Shared)),
+        ("tryConvertToOptimisticRead", "(J)J") if is_stamped() => Some(LockOperation::Convert(Stamped, Optimistic)),
+        ("unlock", "(J)V") if is_stamped() => Some(LockOperation::Release(Stamped, None)),
+        ("unlockRead", "(J)V") | ("tryUnlockRead", "()Z") if is_stamped() => {
+            Some(LockOperation::Release(Stamped, Some(Shared)))
+        }
+        ("unlockWrite", "(J)V") | ("tryUnlockWrite", "()Z") if is_stamped() => {
+            Some(LockOperation::Release(Stamped, Some(Exclusive)))
+        }
         _ => None,
     }
 }

@@ -96,7 +96,11 @@ impl Path {
             match step {
                 Step::Field(field) => step_into(&mut text, names.text(field.name), names, *field),
                 Step::Constant(index) => text.push_str(&format!("[{index}]")),
-                Step::Element(index) => text.push_str(&format!("[{}]", readable_value(body, *index, names))),
+                // The position may be a value that the source has no name for.
+                Step::Element(index) => match body.name(*index) {
+                    Some(name) => text.push_str(&format!("[{}]", names.text(name))),
+                    None => text.push_str("[...]"),
+                },
             }
         }
         text
@@ -131,14 +135,13 @@ fn readable_value(body: &Body, value: Value, names: &Names) -> String {
     if let Some(name) = body.name(value) {
         return names.text(name).to_owned();
     }
-    match *body.op(value) {
+    match *body.op(body.without_casts(value)) {
         Op::Parameter(0) if !body.is_static() => "this".to_owned(),
         Op::Parameter(position) => format!("parameter {position}"),
         Op::Constant(Constant::String(text)) => format!("{:?}", names.text(text)),
         Op::Constant(Constant::Int(value)) => value.to_string(),
         Op::Call { method, .. } => format!("{}()", names.text(method.name)),
         Op::New(class) => format!("new {}", simple_name(names, class)),
-        Op::Cast(inner, _) => readable_value(body, inner, names),
         Op::GetField { field, .. } | Op::GetStatic(field) => format!("an earlier {}", names.text(field.name)),
         _ => format!("v{}", value.index()),
     }
@@ -175,22 +178,38 @@ impl<'p> Paths<'p> {
     /// itself is the name.
     pub fn of(&self, value: Value, at: Value) -> Path {
         let body = self.body;
-        let value = body.without_casts(value);
-        match *body.op(value) {
-            Op::Parameter(0) if !body.is_static() => Path::root(Root::This),
-            Op::Constant(Constant::Class(class)) => Path::root(Root::Class(class)),
-            Op::GetStatic(field) if self.still_holds(field, value, at) => Path::root(Root::Static(field)),
-            Op::GetField { base, field } if self.still_holds(field, value, at) => {
-                self.of(base, at).then(Step::Field(field))
+        // From the end to the root; a chain of loads may be as long as the code.
+        let mut steps: SmallVec<[Step; MAX_STEPS]> = SmallVec::new();
+        let mut value = body.without_casts(value);
+        let root = loop {
+            let (step, base) = match *body.op(value) {
+                Op::Parameter(0) if !body.is_static() => break Root::This,
+                Op::Constant(Constant::Class(class)) => break Root::Class(class),
+                Op::GetStatic(field) if self.still_holds(field, value, at) => break Root::Static(field),
+                Op::GetField { base, field } if self.still_holds(field, value, at) => (Step::Field(field), base),
+                Op::ArrayLoad { array, index, .. } if self.elements_still_hold(value, at) => {
+                    (self.position(index), array)
+                }
+                _ => break Root::Value(value),
+            };
+            if steps.len() == MAX_STEPS {
+                return Path::root(Root::Unknown);
             }
-            Op::ArrayLoad { array, index, .. } if self.elements_still_hold(value, at) => {
-                let step = match *body.op(index) {
-                    Op::Constant(Constant::Int(index)) => Step::Constant(index),
-                    _ => Step::Element(index),
-                };
-                self.of(array, at).then(step)
-            }
-            _ => Path::root(Root::Value(value)),
+            steps.push(step);
+            value = body.without_casts(base);
+        };
+        Path { root, steps: steps.into_iter().rev().collect() }
+    }
+
+    /// The path of an element of the array that `array` holds.
+    pub fn element(&self, array: Value, index: Value, at: Value) -> Path {
+        self.of(array, at).then(self.position(index))
+    }
+
+    fn position(&self, index: Value) -> Step {
+        match *self.body.op(index) {
+            Op::Constant(Constant::Int(index)) => Step::Constant(index),
+            _ => Step::Element(index),
         }
     }
 

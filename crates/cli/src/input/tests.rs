@@ -4,6 +4,9 @@ use std::io::Write;
 
 use super::*;
 
+/// Paths of classes, and paths with reasons of what was skipped.
+type Loaded = (Vec<String>, Vec<(String, String)>);
+
 /// A directory that is removed in the end.
 struct Scratch(PathBuf);
 
@@ -23,7 +26,7 @@ impl Scratch {
     }
 
     /// Loads the paths, given relative to this directory, and shows them relative to it.
-    fn load(&self, names: &[&str]) -> Result<(Vec<String>, Vec<(String, String)>)> {
+    fn load(&self, names: &[&str]) -> Result<Loaded> {
         let paths: Vec<_> = names.iter().map(|name| self.0.join(name)).collect();
         let inputs = load(&paths, &InputOptions::default())?;
         let relative = |path: &str| path.replace(&format!("{}/", self.0.display()), "");

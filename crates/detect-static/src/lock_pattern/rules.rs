@@ -58,8 +58,12 @@ impl Rules<'_> {
                     hand_over(*handler, self.only_open(&state, *handler));
                 }
             }
+            let waited = self.sections.waited_by(value, held);
             for stack in state.stacks_mut() {
                 self.forget(stack, value, &instruction.op);
+                for section in &waited {
+                    begin_anew(stack, *section);
+                }
                 for section in &closed {
                     leave(stack, *section, self.sections);
                 }
@@ -124,6 +128,16 @@ fn enter(stack: &mut Stack, section: SectionId, sections: &Sections) {
         }
     }
     stack.scopes.push(Scope { section: Some(section), ..Scope::default() });
+}
+
+/// To wait is to let go and to take again: what was released before and what comes after are not one step of this
+/// context, though they may be of an outer one. The lock itself is no witness, since the code says that it lets go.
+fn begin_anew(stack: &mut Stack, section: SectionId) {
+    let Some(at) = stack.scopes.iter().rposition(|scope| scope.section == Some(section)) else { return };
+    if at > 0 {
+        let released = std::mem::take(&mut stack.scopes[at].released);
+        stack.scopes[at - 1].released.extend(released);
+    }
 }
 
 /// `R' = R ∪ Rs ∪ {e}`, `P' = P ∪ ((Ps ∪ Ts) \ {e})`; T has grown when the locks were taken.

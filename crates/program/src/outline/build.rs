@@ -75,7 +75,7 @@ impl<'b> Building<'b> {
                     Op::GetField { .. } | Op::GetStatic(_) => !self.is_lock(value),
                     Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => true,
                     Op::Call { method, .. } => {
-                        self.sections.waited_by(value, held).len() > 0
+                        !self.sections.waited_by(value, held).is_empty()
                             || (!self.sections.is_lock_operation(value) && matters(method))
                     }
                     Op::CallDynamic { dynamic, .. } => self.body.dynamic(dynamic).lambda.is_some(),

@@ -1,0 +1,1 @@
+//! Look-up, and each question with a yes and a no.

@@ -1,0 +1,140 @@
+//! What single instructions do to locks.
+
+use classfile::CallKind;
+
+use super::{Section, SectionId, SectionKind};
+use crate::Program;
+use crate::ir::{Body, Instruction, Op, Value};
+use crate::lock::{self, LockKind, LockOperation, Mode};
+use crate::path::{Path, Paths, Root, Step};
+
+/// What an instruction does to locks, worked out once.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Event {
+    None,
+    Enter(SectionId),
+    TryEnter(SectionId),
+    /// Turns an open section on the same lock into this one, or fails and leaves it as it is.
+    Convert(SectionId),
+    Exit(Exit),
+    Validate(Path),
+    Wait(LockKind, Option<Path>),
+}
+
+/// A lock is given back.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Exit {
+    pub(super) kind: LockKind,
+    /// Which half, where the call tells.
+    pub(super) mode: Option<Mode>,
+    pub(super) lock: Path,
+    pub(super) object: Value,
+}
+
+/// What an instruction does to locks. Opens a section in `list` where it takes one.
+pub(super) fn of(
+    list: &mut Vec<Section>,
+    body: &Body,
+    program: &Program,
+    paths: &Paths<'_>,
+    value: Value,
+    instruction: &Instruction,
+) -> Event {
+    let mut open = |kind: LockKind, mode: Mode, lock: (Path, Option<Mode>), object: Value, is_tried: bool| {
+        let (lock, half) = lock;
+        list.push(Section {
+            kind: SectionKind::Block(kind),
+            lock,
+            mode: half.unwrap_or(mode),
+            is_half: half.is_some(),
+            is_tried,
+            start: Some(value),
+            object: Some(object),
+            reentrant: false,
+            ends: Vec::new(),
+            waits: Vec::new(),
+        });
+        SectionId(list.len() as u32 - 1)
+    };
+    match instruction.op {
+        Op::MonitorEnter(object) => {
+            let lock = (paths.of(object, value), None);
+            Event::Enter(open(LockKind::Monitor, Mode::Exclusive, lock, object, false))
+        }
+        Op::MonitorExit(object) => {
+            Event::Exit(Exit { kind: LockKind::Monitor, mode: None, lock: paths.of(object, value), object })
+        }
+        Op::Call { kind, method, arguments } if kind != CallKind::Static => {
+            let Some(operation) = lock::operation(program, method) else { return Event::None };
+            let Some(&object) = body.operands(arguments).first() else { return Event::None };
+            let named = lock_path(body, program, paths, object, value);
+            match operation {
+                LockOperation::Acquire(kind, mode) => Event::Enter(open(kind, mode, named, object, false)),
+                LockOperation::TryAcquire(kind, mode) => Event::TryEnter(open(kind, mode, named, object, true)),
+                LockOperation::Convert(kind, mode) => Event::Convert(open(kind, mode, named, object, true)),
+                LockOperation::Release(kind, mode) => {
+                    let (lock, half) = named;
+                    Event::Exit(Exit { kind, mode: half.or(mode), lock, object })
+                }
+                LockOperation::Validate => Event::Validate(named.0),
+                LockOperation::Wait => wait(body, program, paths, object, value, method),
+            }
+        }
+        _ => Event::None,
+    }
+}
+
+fn wait(
+    body: &Body,
+    program: &Program,
+    paths: &Paths<'_>,
+    object: Value,
+    at: Value,
+    method: location::MethodName,
+) -> Event {
+    if program.names.text(method.name) == "wait" {
+        return Event::Wait(LockKind::Monitor, Some(paths.of(object, at)));
+    }
+    let object = body.without_casts(object);
+    let lock = match *body.op(object) {
+        Op::GetField { base, field } => {
+            program.derived_locks.get(program, field).map(|derived| paths.of(base, at).then(Step::Field(derived.lock)))
+        }
+        Op::GetStatic(field) => {
+            program.derived_locks.get(program, field).map(|derived| Path::root(Root::Static(derived.lock)))
+        }
+        Op::Call { method, arguments, .. } if lock::view(program, method).is_some() => {
+            Some(paths.of(body.operands(arguments)[0], at))
+        }
+        _ => None,
+    };
+    Event::Wait(LockKind::Lock, lock)
+}
+
+/// The lock behind an object on which `lock()` and the like are called, and which half of it that is.
+fn lock_path(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> (Path, Option<Mode>) {
+    let object = body.without_casts(object);
+    match *body.op(object) {
+        Op::Call { kind, method, arguments } if kind != CallKind::Static => {
+            if let Some(Some(mode)) = lock::view(program, method) {
+                return (paths.of(body.operands(arguments)[0], at), Some(mode));
+            }
+        }
+        Op::GetField { base, field } => {
+            if let Some(derived) = program.derived_locks.get(program, field)
+                && let Some(mode) = derived.mode
+            {
+                return (paths.of(base, at).then(Step::Field(derived.lock)), Some(mode));
+            }
+        }
+        Op::GetStatic(field) => {
+            if let Some(derived) = program.derived_locks.get(program, field)
+                && let Some(mode) = derived.mode
+            {
+                return (Path::root(Root::Static(derived.lock)), Some(mode));
+            }
+        }
+        _ => {}
+    }
+    (paths.of(object, at), None)
+}
