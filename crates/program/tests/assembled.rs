@@ -4,7 +4,7 @@ mod support;
 
 use classfile::{ClassSource, Constant};
 use program::ir::{Body, Op};
-use program::{ControlDependence, Problem, Program, Sections};
+use program::{ControlDependence, Known, Problem, Program, Sections};
 use support::assembler::{Assembler, Code, Guard};
 use support::laws;
 
@@ -38,7 +38,7 @@ const WIDE: u8 = 196;
 const OLD: u16 = 48;
 
 fn load(bytes: Vec<u8>) -> Program {
-    let program = Program::load(vec![ClassSource { path: "Made.class".to_owned(), bytes }]);
+    let program = Program::load(vec![ClassSource { path: "Made.class".to_owned(), bytes }], Known::default());
     assert_eq!(program.skipped(), []);
     program
 }
@@ -61,12 +61,12 @@ fn only_body(program: &Program) -> Result<Body, String> {
 
 #[test]
 fn a_subroutine_is_copied_for_each_call() {
-    let code = Code::default()
-        .jump(JSR, "sub")
-        .jump(JSR, "sub")
-        .op(&[RETURN])
-        .label("sub")
-        .op(&[STORE_REFERENCE_0, 0, RET, 0]);
+    let code = Code::default().jump(JSR, "sub").jump(JSR, "sub").op(&[RETURN]).label("sub").op(&[
+        STORE_REFERENCE_0,
+        0,
+        RET,
+        0,
+    ]);
     // Three pieces of the main part, and the subroutine twice.
     assert_eq!(translate("()V", 1, &code, &[]).unwrap().block_count(), 5);
 }
