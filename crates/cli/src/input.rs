@@ -60,7 +60,7 @@ pub(crate) fn load(paths: &[PathBuf], options: &InputOptions) -> Result<Inputs> 
 }
 
 /// One line, without the operating system's error number.
-fn describe(path: &Path, error: &io::Error) -> anyhow::Error {
+pub(crate) fn describe(path: &Path, error: &io::Error) -> anyhow::Error {
     let path = show(path);
     match error.kind() {
         io::ErrorKind::NotFound => anyhow::anyhow!("cannot read `{path}`: no such file or directory"),
@@ -69,7 +69,7 @@ fn describe(path: &Path, error: &io::Error) -> anyhow::Error {
     }
 }
 
-fn show(path: &Path) -> String {
+pub(crate) fn show(path: &Path) -> String {
     shown(path.as_os_str().as_encoded_bytes())
 }
 
@@ -211,13 +211,13 @@ fn unreadable(path: &Path, error: &io::Error) -> Skipped {
 }
 
 /// A file that several threads read at once.
-struct InputFile {
+pub(crate) struct InputFile {
     file: File,
     size: u64,
 }
 
 impl InputFile {
-    fn open(path: &Path) -> io::Result<InputFile> {
+    pub(crate) fn open(path: &Path) -> io::Result<InputFile> {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
         Ok(InputFile { file, size })

@@ -3,7 +3,7 @@
 use classfile::ClassSource;
 use detect_static::{DETECTORS, Detector, check};
 use fixture::{Fixture, Folder, cache, class_files, compile, test_jdk, workspace};
-use program::Program;
+use program::{Known, Program};
 
 /// The Java blocks of a page.
 fn examples(page: &str) -> Vec<&str> {
@@ -17,7 +17,7 @@ fn accusations(java: &str) -> Vec<&'static str> {
     let fixtures = [Fixture::new("example".to_owned(), &[source]).expect("an example has no odd marks")];
     let compiled = compile(&fixtures, &test_jdk().expect("a JDK"), &cache()).expect("an example compiles");
     let files = class_files(&compiled[0].classes).into_iter();
-    let program = Program::load(files.map(|(path, bytes)| ClassSource { path, bytes }).collect());
+    let program = Program::load(files.map(|(path, bytes)| ClassSource { path, bytes }).collect(), Known::default());
     let detectors: Vec<&Detector> = DETECTORS.iter().collect();
     check(&program, &detectors).findings.iter().map(|finding| finding.rule.id).collect()
 }

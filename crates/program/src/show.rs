@@ -100,8 +100,9 @@ pub fn show_problems(program: &Program, method: MethodId, body: &Body) -> String
 
 fn describe_problem(program: &Program, body: &Body, sections: &Sections, problem: &Problem) -> String {
     match problem {
+        Problem::TooComplex => "too complex: too many sections and branches".to_owned(),
         Problem::LeavesHeld { section, at } => format!(
-            "returns at {} with {} held",
+            "leaves at {} with {} held",
             place(body, body.instruction(*at).pc),
             sections.get(*section).lock.readable(body, &program.names)
         ),

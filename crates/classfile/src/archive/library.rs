@@ -69,6 +69,11 @@ impl Library {
         Ok(Library { path, data, form, by_name, limits: limits.clone() })
     }
 
+    /// The archive, as users see it.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+
     /// What reading a class, given by its binary name, takes from a [`super::Budget`]; `None` if it is not here.
     pub fn cost(&self, class: &str) -> Option<u64> {
         Some(self.packed(*self.by_name.get(class.as_bytes())?).cost())

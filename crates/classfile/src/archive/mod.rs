@@ -23,4 +23,4 @@ pub use error::ArchiveError;
 pub use library::Library;
 pub use limit::{Budget, Limits};
 pub use name::{is_archive_name, shown};
-pub use reader::{ArchiveReader, Contents, Kind};
+pub use reader::{ArchiveReader, Contents, Kind, read_class};

@@ -127,9 +127,7 @@ impl ArchiveReader {
     fn read_class(&mut self, path: &str, data: &dyn ReadAt, contents: &mut Contents) -> Result<(), ArchiveError> {
         self.limits.check_class(data.size())?;
         self.budget.charge(data.size())?;
-        let mut bytes = vec![0; data.size() as usize];
-        super::data::read_exact_at(data, &mut bytes, 0)?;
-        check_magic(&bytes)?;
+        let bytes = read_class(data, &self.limits)?;
         contents.sources.push(ClassSource { path: path.to_owned(), bytes });
         Ok(())
     }
@@ -380,6 +378,15 @@ pub(super) fn inside(path: &str, name: &[u8]) -> String {
     text.push_str("!/");
     text.push_str(&name);
     text
+}
+
+/// The bytes of a class file that is no part of an archive.
+pub fn read_class(data: &dyn ReadAt, limits: &Limits) -> Result<Vec<u8>, ArchiveError> {
+    limits.check_class(data.size())?;
+    let mut bytes = vec![0; data.size() as usize];
+    super::data::read_exact_at(data, &mut bytes, 0)?;
+    check_magic(&bytes)?;
+    Ok(bytes)
 }
 
 pub(super) fn check_magic(bytes: &[u8]) -> Result<(), ArchiveError> {

@@ -80,7 +80,12 @@ pub enum Problem {
     LeavesHeld { section: SectionId, at: Value },
     /// A lock is given back that this method did not take: a helper that unlocks, or a name lost on the way.
     ReleasesUnheld { lock: Path, at: Value },
+    /// There are so many sections and branches that they are not followed: the method counts as having no section.
+    TooComplex,
 }
+
+/// More than this many sections times blocks are not followed. The product bounds time and memory.
+const MAX_SECTIONS_IN_BLOCKS: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Sections {
@@ -125,6 +130,13 @@ impl Sections {
             .collect();
         if sections.list.is_empty() && sections.events.iter().all(|event| *event == Event::None) {
             sections.entries.fill(Some(State::default()));
+            return sections;
+        }
+        if sections.list.len().saturating_mul(body.block_count()) > MAX_SECTIONS_IN_BLOCKS {
+            sections.list.clear();
+            sections.events.fill(Event::None);
+            sections.entries.fill(Some(State::default()));
+            sections.problems.push(Problem::TooComplex);
             return sections;
         }
         sections.entries = flow::solve(body, &sections);

@@ -115,7 +115,7 @@ impl Assembler {
     /// With interfaces, and attributes of the class as they are.
     pub(crate) fn finish_with(self, interfaces: &[u16], attributes: &[(u16, Vec<u8>)]) -> Vec<u8> {
         let mut bytes = vec![0xca, 0xfe, 0xba, 0xbe, 0, 0];
-        let mut put = |part: u16, bytes: &mut Vec<u8>| bytes.extend_from_slice(&part.to_be_bytes());
+        let put = |part: u16, bytes: &mut Vec<u8>| bytes.extend_from_slice(&part.to_be_bytes());
         put(self.major, &mut bytes);
         put(self.count, &mut bytes);
         bytes.extend_from_slice(&self.pool);
@@ -133,6 +133,52 @@ impl Assembler {
             put(*name, &mut bytes);
             bytes.extend_from_slice(&(content.len() as u32).to_be_bytes());
             bytes.extend_from_slice(content);
+        }
+        bytes
+    }
+}
+
+/// Code with labels in place of offsets.
+#[derive(Default)]
+pub(crate) struct Code {
+    bytes: Vec<u8>,
+    labels: Vec<(&'static str, usize)>,
+    jumps: Vec<(usize, &'static str)>,
+}
+
+impl Code {
+    pub(crate) fn op(mut self, bytes: &[u8]) -> Code {
+        self.bytes.extend_from_slice(bytes);
+        self
+    }
+
+    /// An instruction with an index into the constant pool.
+    pub(crate) fn indexed(self, opcode: u8, index: u16) -> Code {
+        let index = index.to_be_bytes();
+        self.op(&[opcode, index[0], index[1]])
+    }
+
+    pub(crate) fn label(mut self, name: &'static str) -> Code {
+        self.labels.push((name, self.bytes.len()));
+        self
+    }
+
+    /// A jump with an offset of 16 bits.
+    pub(crate) fn jump(mut self, opcode: u8, target: &'static str) -> Code {
+        self.jumps.push((self.bytes.len(), target));
+        self.op(&[opcode, 0, 0])
+    }
+
+    pub(crate) fn at(&self, name: &str) -> u16 {
+        let (_, at) = self.labels.iter().find(|(label, _)| *label == name).expect("the label is there");
+        *at as u16
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let mut bytes = self.bytes.clone();
+        for (at, target) in &self.jumps {
+            let offset = i16::try_from(i32::from(self.at(target)) - *at as i32).expect("it is near");
+            bytes[at + 1..at + 3].copy_from_slice(&offset.to_be_bytes());
         }
         bytes
     }
