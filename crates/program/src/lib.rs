@@ -7,6 +7,7 @@ pub mod jdk;
 pub mod model;
 pub mod outline;
 pub mod summary;
+pub mod thread;
 
 mod annotation;
 mod calls;
@@ -15,6 +16,7 @@ mod control;
 mod derived;
 mod hierarchy;
 mod known;
+mod library;
 mod load;
 mod lock;
 mod path;

@@ -108,7 +108,7 @@ impl Blocks {
     }
 
     /// The head of the smallest loop around `inner` that does not go around `outer` as well.
-    pub fn loop_head(&self, inner: usize, outer: usize) -> Option<usize> {
+    pub fn loop_head(&self, inner: usize, outer: Option<usize>) -> Option<usize> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.len()];
         for block in 0..self.len() {
             for next in self.successors(block) {
@@ -129,7 +129,9 @@ impl Blocks {
                         pending.extend(before[block].iter().copied());
                     }
                 }
-                if members[inner] && !members[outer] && best.is_none_or(|(_, smallest)| size < smallest) {
+                if members[inner]
+                    && outer.is_none_or(|outer| !members[outer])
+                    && best.is_none_or(|(_, smallest)| size < smallest) {
                     best = Some((head, size));
                 }
             }
