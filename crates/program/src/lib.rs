@@ -6,6 +6,7 @@ pub mod ir;
 pub mod jdk;
 pub mod model;
 pub mod outline;
+pub mod sharing;
 pub mod summary;
 pub mod thread;
 

@@ -27,13 +27,14 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: &[Option<Outli
     let (mut entries, started_at) = entries(program, calls, &sites.starts);
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
     let mut rows = Rows::of_roots(&graph, &components, &roots);
+    let mut open = Vec::new();
     if world != World::Closed {
         let closed = match world {
             World::Auto => closed_entries(&entries, &sites.starts, &started_at, &rows),
             World::Open | World::Closed => FxHashSet::default(),
         };
-        let callers = open_methods(program, calls, &entries, &rows, &closed);
-        if !callers.is_empty() {
+        open = open_methods(program, calls, &entries, &rows, &closed);
+        if !open.is_empty() {
             entries.push(Entry {
                 method: None,
                 kind: EntryKind::Callers,
@@ -41,7 +42,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: &[Option<Outli
                 sites: Vec::new(),
                 objects: Vec::new(),
             });
-            roots.push(callers);
+            roots.push(open.clone());
             rows = Rows::of_roots(&graph, &components, &roots);
         }
     }
@@ -58,7 +59,8 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: &[Option<Outli
         .filter(|site| site.is_open && site.runs.is_empty())
         .map(|site| StartSite { at: site.at, line: site.line, serial: site.serial })
         .collect();
-    Threads { entries, rows, orders, overlaps, unknown_starts, library, stores }
+    let started = sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
+    Threads { entries, rows, orders, overlaps, unknown_starts, started, open, library }
 }
 
 /// Lambdas that a method makes only to start them.

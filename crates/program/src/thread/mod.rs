@@ -15,6 +15,7 @@ mod site;
 mod task;
 mod times;
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::calls::Calls;
@@ -25,7 +26,7 @@ use crate::outline::{EventId, Outline};
 pub(crate) use bits::Bits;
 pub use site::{EntryKind, Serial};
 pub use task::At;
-pub(crate) use task::{Stores, fields_read, held_by};
+pub(crate) use task::{fields_read, held_by};
 
 use order::Orders;
 use reach::Rows;
@@ -111,8 +112,11 @@ pub struct Threads {
     overlaps: Vec<Bits>,
     /// Starts of tasks that could not be traced back.
     unknown_starts: Vec<StartSite>,
+    /// Where lambdas are made that are started.
+    pub(crate) started: FxHashSet<At>,
+    /// What code that is not here may call, in order.
+    pub(crate) open: Vec<MethodId>,
     pub(crate) library: Library,
-    pub(crate) stores: Stores,
 }
 
 impl Threads {
