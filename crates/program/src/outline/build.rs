@@ -22,7 +22,13 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     let flow = Flow::compute(&places);
     let conditions = building.conditions(&places, &flow);
     let control = building.control(&conditions);
+    let parameters = body
+        .instructions()
+        .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))
+        .map(|(value, _)| body.name(value))
+        .collect();
     let mut outline = Outline {
+        parameters,
         sections: sections.iter().map(|(_, section)| building.section(section, &places)).collect(),
         conditions: conditions.iter().flatten().cloned().collect(),
         ..Outline::default()
