@@ -140,8 +140,7 @@ impl<R: Read> ChunkReader<R> {
             self.damage(problems, format!("the trace ends in the middle of the chunk at byte {offset}"));
             return Ok(None);
         }
-        let (head, payload) =
-            self.buffer[self.start..self.start + CHUNK_HEADER + length].split_at(CHUNK_HEADER);
+        let (head, payload) = self.buffer[self.start..self.start + CHUNK_HEADER + length].split_at(CHUNK_HEADER);
         if checksum(&head[..20], payload) != sum {
             if !self.in_damage {
                 problems.lose(u64::from(events));

@@ -399,9 +399,7 @@ fn take_rare(operation: u8, cursor: &mut Cursor<'_>, limits: &Limits) -> Option<
         JOIN => Action::Join { child: ThreadId(id(cursor, limits.threads)?) },
         THREAD_BEGIN => Action::ThreadBegin,
         THREAD_END => Action::ThreadEnd,
-        ARRIVE => {
-            Action::Arrive { barrier: BarrierId(id(cursor, limits.barriers)?), generation: cursor.u32()? }
-        }
+        ARRIVE => Action::Arrive { barrier: BarrierId(id(cursor, limits.barriers)?), generation: cursor.u32()? },
         LEAVE => Action::Leave { barrier: BarrierId(id(cursor, limits.barriers)?), generation: cursor.u32()? },
         SYNC => {
             let variable = VariableId(id(cursor, limits.variables)?);
@@ -426,10 +424,9 @@ fn take_rare(operation: u8, cursor: &mut Cursor<'_>, limits: &Limits) -> Option<
             };
             Action::Sync { variable, access, kind, interval }
         }
-        UNIT_BEGIN => Action::UnitBegin {
-            unit: UnitId(id(cursor, limits.units)?),
-            activation: ActivationId(cursor.u64()?),
-        },
+        UNIT_BEGIN => {
+            Action::UnitBegin { unit: UnitId(id(cursor, limits.units)?), activation: ActivationId(cursor.u64()?) }
+        }
         ENTER => {
             let activation = ActivationId(cursor.u64()?);
             Action::Enter { activation, method: MethodId(id(cursor, limits.strings)?) }

@@ -200,7 +200,8 @@ impl Merger {
     fn emit(&mut self, event: Event, order: Order, batch: &mut Vec<Event>) {
         let thread = event.thread;
         batch.push(event);
-        if let (Order::Turn(turn), Action::Acquire { lock, .. } | Action::Release { lock, .. }) = (order, event.action) {
+        if let (Order::Turn(turn), Action::Acquire { lock, .. } | Action::Release { lock, .. }) = (order, event.action)
+        {
             let next = self.turns.entry(lock).or_insert(0);
             *next = (*next).max(turn.saturating_add(1));
             self.wake(Wait::Turn(lock));

@@ -41,13 +41,12 @@ impl Written {
             }
             put(bytes, end as u64);
             bytes.extend_from_slice(&text.as_bytes()[..end]);
-        }) && rows(&mut self.threads, &tables.threads, bytes, enough, THREAD, |bytes, name| put(bytes, u64::from(name.0)))
-            && rows(&mut self.variables, &tables.variables, bytes, enough, VARIABLE, put_thing)
+        }) && rows(&mut self.threads, &tables.threads, bytes, enough, THREAD, |bytes, name| {
+            put(bytes, u64::from(name.0))
+        }) && rows(&mut self.variables, &tables.variables, bytes, enough, VARIABLE, put_thing)
             && rows(&mut self.locks, &tables.locks, bytes, enough, LOCK, put_thing)
             && rows(&mut self.sites, &tables.sites, bytes, enough, SITE, |bytes, frame| {
-                for number in
-                    [frame.class.0, frame.method.0, frame.descriptor.0, frame.file.0, frame.line, frame.pc]
-                {
+                for number in [frame.class.0, frame.method.0, frame.descriptor.0, frame.file.0, frame.line, frame.pc] {
                     put(bytes, u64::from(number));
                 }
             })

@@ -83,9 +83,15 @@ fn operation(action: Action, tables: &Tables, labels: &mut Labels) -> String {
         Action::Arrive { barrier, generation } => {
             format!("arrive({}:{generation})", labels.barriers.text(barrier.0, || tables.barrier_name(barrier)))
         }
-        Action::Leave { barrier, generation } => format!("leave({}:{generation})", labels.barriers.text(barrier.0, || tables.barrier_name(barrier))),
-        Action::Read { variable } => format!("r({})", labels.variables.text(variable.0, || tables.variable_text(variable))),
-        Action::Write { variable } => format!("w({})", labels.variables.text(variable.0, || tables.variable_text(variable))),
+        Action::Leave { barrier, generation } => {
+            format!("leave({}:{generation})", labels.barriers.text(barrier.0, || tables.barrier_name(barrier)))
+        }
+        Action::Read { variable } => {
+            format!("r({})", labels.variables.text(variable.0, || tables.variable_text(variable)))
+        }
+        Action::Write { variable } => {
+            format!("w({})", labels.variables.text(variable.0, || tables.variable_text(variable)))
+        }
         Action::Sync { variable, access, kind, interval } => {
             let kind = match kind {
                 SyncKind::Volatile => 'v',
@@ -97,7 +103,8 @@ fn operation(action: Action, tables: &Tables, labels: &mut Labels) -> String {
                 Access::Write => 'w',
                 Access::Update => 'u',
             };
-            let numbers = interval.map_or_else(String::new, |Interval { before, after }| format!("{{b{before},a{after}}}"));
+            let numbers =
+                interval.map_or_else(String::new, |Interval { before, after }| format!("{{b{before},a{after}}}"));
             format!("{kind}{access}({}){numbers}", labels.variables.text(variable.0, || tables.variable_text(variable)))
         }
         Action::Acquire { lock, mode, cause, section, activation } => {
@@ -109,10 +116,20 @@ fn operation(action: Action, tables: &Tables, labels: &mut Labels) -> String {
                 details.push(format!("a{}", activation.0));
             }
             let details = if details.is_empty() { String::new() } else { format!("{{{}}}", details.join(",")) };
-            format!("{}acq{}({}){details}", cause_letter(cause), mode_letter(mode), labels.locks.text(lock.0, || tables.lock_text(lock)))
+            format!(
+                "{}acq{}({}){details}",
+                cause_letter(cause),
+                mode_letter(mode),
+                labels.locks.text(lock.0, || tables.lock_text(lock))
+            )
         }
         Action::Release { lock, mode, cause } => {
-            format!("{}rel{}({})", cause_letter(cause), mode_letter(mode), labels.locks.text(lock.0, || tables.lock_text(lock)))
+            format!(
+                "{}rel{}({})",
+                cause_letter(cause),
+                mode_letter(mode),
+                labels.locks.text(lock.0, || tables.lock_text(lock))
+            )
         }
         Action::UnitBegin { unit, activation } => {
             let details = if activation.0 == 0 { String::new() } else { format!("{{a{}}}", activation.0) };
