@@ -35,6 +35,8 @@ pub struct Filter {
     keep: u8,
     words: Vec<Word>,
     segments: Vec<u64>,
+    /// For each thread that is in a branch: which of its open arms are speculated.
+    arms: FxHashMap<ThreadId, Vec<bool>>,
     /// Who created an object of which some field was never accessed.
     creators: FxHashMap<ObjectId, ThreadId>,
     /// For the test that shows what a looser rule loses.
@@ -57,6 +59,7 @@ impl Filter {
             keep,
             words: Vec::new(),
             segments: Vec::new(),
+            arms: FxHashMap::default(),
             creators: FxHashMap::default(),
             ends_at_foreign_words: true,
         }
@@ -70,6 +73,10 @@ impl Filter {
     /// Whether the event is kept. `tables` say to which object a variable belongs.
     pub fn keeps(&mut self, event: &Event, tables: &Tables) -> bool {
         let thread = event.thread;
+        if self.is_speculating(event) {
+            // What did not run leaves no word behind.
+            return true;
+        }
         match event.action {
             Action::Read { variable } => self.read(thread, variable, tables),
             Action::Write { variable } => self.write(thread, variable, tables),
@@ -97,12 +104,36 @@ impl Filter {
             | Action::ThreadBegin
             | Action::ThreadEnd
             | Action::Lost { .. }
-            | Action::ArmEnd { .. }
-            | Action::ArmBegin { ran: Ran::Yes | Ran::Speculated, .. } => {
+            | Action::ArmBegin { .. }
+            | Action::ArmEnd { .. } => {
                 self.end_segment(thread);
                 true
             }
             Action::Enter { .. } | Action::Exit { .. } => true,
+        }
+    }
+
+    /// Keeps the open arms, and says whether the event is inside a speculated one.
+    fn is_speculating(&mut self, event: &Event) -> bool {
+        match event.action {
+            Action::ArmBegin { ran, .. } => {
+                self.arms.entry(event.thread).or_default().push(ran == Ran::Speculated);
+                false
+            }
+            Action::ArmEnd { .. } => {
+                if let Some(arms) = self.arms.get_mut(&event.thread) {
+                    arms.pop();
+                    if arms.is_empty() {
+                        self.arms.remove(&event.thread);
+                    }
+                }
+                false
+            }
+            Action::ThreadEnd | Action::Lost { .. } => {
+                self.arms.remove(&event.thread);
+                false
+            }
+            _ => !self.arms.is_empty() && self.arms.get(&event.thread).is_some_and(|arms| arms.contains(&true)),
         }
     }
 

@@ -252,12 +252,12 @@ fn rare_action(
             let counter = &mut counters[variable as usize];
             let before = *counter;
             *counter += 1 + random.below(3);
-            let interval = Interval { before, after: before + random.below(8) };
+            let interval = Interval::new(before, before + random.below(8));
             Some(Action::Sync {
                 variable: VariableId(100 + variable),
                 access: [Access::Read, Access::Write, Access::Update][random.below(3) as usize],
                 kind: SyncKind::Atomic,
-                interval: Some(interval),
+                interval,
             })
         }
         _ => Some(Action::Sync {

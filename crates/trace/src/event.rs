@@ -2,6 +2,8 @@
 //!
 //! [`Action`] is exhaustive on purpose: a new kind of event must break every detector until it has answered.
 
+use std::num::NonZeroU64;
+
 use crate::{
     ActivationId, BarrierId, BranchId, LockId, MethodId, ObjectId, SectionId, SiteId, StackId, ThreadId, UnitId,
     VariableId,
@@ -65,8 +67,25 @@ pub enum SyncKind {
 /// Of two accesses with overlapping intervals nobody knows which came first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Interval {
-    pub before: u64,
-    pub after: u64,
+    before: u64,
+    /// One more than the number, so that no interval at all needs no room of its own: events are many.
+    after: NonZeroU64,
+}
+
+impl Interval {
+    /// `None` if the second number is below the first, or beyond all numbers that are counted to.
+    pub fn new(before: u64, after: u64) -> Option<Interval> {
+        let after = NonZeroU64::new(after.checked_add(1)?)?;
+        (before < after.get()).then_some(Interval { before, after })
+    }
+
+    pub fn before(self) -> u64 {
+        self.before
+    }
+
+    pub fn after(self) -> u64 {
+        self.after.get() - 1
+    }
 }
 
 /// Whether the events of an arm happened.

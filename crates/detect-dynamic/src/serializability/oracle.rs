@@ -200,7 +200,7 @@ impl Oracle {
         }
         if let (Some((x, writes_x, when_x)), Some((y, writes_y, when_y))) = (access(a.action), access(b.action)) {
             let apart = match (when_x, when_y) {
-                (Some(x), Some(y)) => x.after < y.before,
+                (Some(x), Some(y)) => x.after() < y.before(),
                 (None, None) => true,
                 _ => false,
             };

@@ -308,7 +308,7 @@ impl Engine {
             Access::Write => Deed::Write,
             Access::Update => Deed::Update,
         };
-        let Interval { before, after } = interval;
+        let (before, after) = (interval.before(), interval.after());
         let mut known = self.timed.remove(&variable).unwrap_or_default();
         for old in &known {
             if (writes || old.writes) && old.after < before {
@@ -336,7 +336,9 @@ impl Engine {
         let thread = &mut self.reach.threads[slot.index()];
         let (moment, site) = thread.last;
         thread.starts.clear();
-        let quiet = thread.columns.is_empty() && thread.units.is_empty() && thread.held.is_empty();
+        // A thread that was joined too early goes on: what it is in the midst of must not be forgotten.
+        let quiet =
+            thread.columns.is_empty() && thread.units.is_empty() && thread.held.is_empty() && thread.arms.is_empty();
         if moment > 0 {
             self.edge_from(Mark::new(slot, moment), site, Deed::Any, here, Deed::Join, Via::Thread(child));
         }

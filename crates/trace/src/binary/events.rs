@@ -202,9 +202,9 @@ impl Encoder {
                 };
                 put(bytes, u64::from(variable.0));
                 bytes.push(access | kind << 2 | u8::from(interval.is_some()) << 4);
-                if let Some(Interval { before, after }) = interval {
-                    put(bytes, before);
-                    put(bytes, after.saturating_sub(before));
+                if let Some(interval) = interval {
+                    put(bytes, interval.before());
+                    put(bytes, interval.after() - interval.before());
                 }
                 SYNC
             }
@@ -420,7 +420,7 @@ fn take_rare(operation: u8, cursor: &mut Cursor<'_>, limits: &Limits) -> Option<
                 None
             } else {
                 let before = cursor.u64()?;
-                Some(Interval { before, after: before.checked_add(cursor.u64()?)? })
+                Some(Interval::new(before, before.checked_add(cursor.u64()?)?)?)
             };
             Action::Sync { variable, access, kind, interval }
         }

@@ -11,7 +11,7 @@ use std::collections::{BTreeSet, VecDeque};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::events::{Decoder, Item, Limits, Order};
-use crate::{Action, BarrierId, Event, Interval, LockId, ThreadId, VariableId};
+use crate::{Action, BarrierId, Event, LockId, ThreadId, VariableId};
 
 /// What a waiting thread waits for. It is woken when something of this kind happens, and looks again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -187,8 +187,8 @@ impl Merger {
         }
         match event.action {
             Action::Join { child } if !self.ended.contains(&child) => Some(Wait::End(child)),
-            Action::Sync { variable, interval: Some(Interval { before, .. }), .. }
-                if self.numbers.get(&variable).map_or(0, |numbers| numbers.next) < before =>
+            Action::Sync { variable, interval: Some(interval), .. }
+                if self.numbers.get(&variable).map_or(0, |numbers| numbers.next) < interval.before() =>
             {
                 Some(Wait::Numbers(variable))
             }
@@ -216,11 +216,11 @@ impl Merger {
                 self.reads.insert(variable, 0);
                 self.count(thread, variable, (0, 1));
             }
-            Action::Sync { variable, interval: Some(Interval { before, after }), .. } => {
+            Action::Sync { variable, interval: Some(interval), .. } => {
                 let numbers = self.numbers.entry(variable).or_default();
                 // Forced out of turn, nothing below can come any more.
-                numbers.next = numbers.next.max(before);
-                numbers.ahead.extend([before, after]);
+                numbers.next = numbers.next.max(interval.before());
+                numbers.ahead.extend([interval.before(), interval.after()]);
                 while numbers.ahead.first().is_some_and(|&first| first <= numbers.next) {
                     if numbers.ahead.pop_first() == Some(numbers.next) {
                         numbers.next += 1;

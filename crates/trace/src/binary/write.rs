@@ -75,6 +75,11 @@ impl<W: Write> OrderedWriter<W> {
         Ok(())
     }
 
+    /// Where the finished chunks went.
+    pub fn output(&mut self) -> &mut W {
+        &mut self.output.output
+    }
+
     fn flush(&mut self, tables: &Tables) -> io::Result<()> {
         self.output.rows(tables)?;
         if self.encoder.count > 0 {

@@ -237,7 +237,7 @@ impl Names {
                     _ => SyncKind::Modelled,
                 },
                 interval: match (number_after(details, b'b'), number_after(details, b'a')) {
-                    (Some(before), Some(after)) if before <= after => Some(Interval { before, after }),
+                    (Some(before), Some(after)) => Interval::new(before, after),
                     _ => None,
                 },
             },

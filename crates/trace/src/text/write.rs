@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use rustc_hash::FxHashSet;
 
-use crate::{Access, Action, Cause, Event, Interval, Mode, Ran, SiteId, StackId, SyncKind, Tables, UnitId};
+use crate::{Access, Action, Cause, Event, Mode, Ran, SiteId, StackId, SyncKind, Tables, UnitId};
 
 pub struct TextWriter<W> {
     output: W,
@@ -104,7 +104,7 @@ fn operation(action: Action, tables: &Tables, labels: &mut Labels) -> String {
                 Access::Update => 'u',
             };
             let numbers =
-                interval.map_or_else(String::new, |Interval { before, after }| format!("{{b{before},a{after}}}"));
+                interval.map_or_else(String::new, |numbers| format!("{{b{},a{}}}", numbers.before(), numbers.after()));
             format!("{kind}{access}({}){numbers}", labels.variables.text(variable.0, || tables.variable_text(variable)))
         }
         Action::Acquire { lock, mode, cause, section, activation } => {
