@@ -2,6 +2,27 @@
 //!
 //! Knows nothing of analyses. Does no IO of its own: the command opens files and hands in readers.
 
+mod annotation;
+pub mod archive;
+mod class;
+mod code;
+mod constant;
+mod decode;
+mod descriptor;
+mod error;
+mod instruction;
+mod references;
 mod source;
+mod text;
 
+pub use annotation::Annotation;
+pub use class::{Access, Class, Field, Header, Method, Scan};
+pub use code::{Code, Handler, LocalName};
+pub use constant::{Bootstrap, Constant, HandleKind, MethodHandle};
+pub use descriptor::{MethodDescriptor, Type, parse_field, parse_method};
+pub use error::Error;
+pub use instruction::{
+    Against, Arithmetic, ArrayKind, CallKind, Condition, DynamicCall, Instruction, Kind, Operation, StackOp, Switch,
+};
+pub use references::Reference;
 pub use source::{ClassSource, Skipped};

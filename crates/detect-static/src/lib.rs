@@ -2,8 +2,10 @@
 //!
 //! A detector never prints, formats or reads files. It returns findings.
 
+mod lock_pattern;
+
 use finding::Finding;
-use program::Program;
+use program::{Program, Unreadable};
 
 /// One algorithm that looks for one or more rules.
 pub struct Detector {
@@ -13,13 +15,30 @@ pub struct Detector {
     pub summary: &'static str,
     /// Whether `check` runs it unless told otherwise.
     pub default: bool,
-    check: fn(&Program) -> Vec<Finding>,
+    check: fn(&Program) -> Checked,
+}
+
+/// What came of a check.
+#[derive(Default)]
+pub struct Checked {
+    pub findings: Vec<Finding>,
+    /// Methods that could not be looked at, each once.
+    pub unreadable: Vec<Unreadable>,
 }
 
 /// All detectors, in the order in which a newcomer should read them.
-pub static DETECTORS: &[Detector] = &[];
+pub static DETECTORS: &[Detector] = &[lock_pattern::DETECTOR];
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
-pub fn check(program: &Program, detectors: &[&Detector]) -> Vec<Finding> {
-    finding::merge(detectors.iter().flat_map(|detector| (detector.check)(program)).collect())
+pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
+    let mut all = Checked::default();
+    for detector in detectors {
+        let checked = (detector.check)(program);
+        all.findings.extend(checked.findings);
+        all.unreadable.extend(checked.unreadable);
+    }
+    all.findings = finding::merge(all.findings);
+    all.unreadable.sort_by_key(|unreadable| unreadable.method);
+    all.unreadable.dedup_by_key(|unreadable| unreadable.method);
+    all
 }

@@ -24,8 +24,9 @@ fn same_mistake(a: &Finding, b: &Finding) -> bool {
         if first == second {
             return true;
         }
-        // One detector told them apart on purpose.
-        if a.rule == b.rule && a.detectors == b.detectors {
+        // One detector told them apart on purpose. Asked of any common detector, not of equal sets: a finding gains
+        // detectors while others are merged into it, and that must not make it the same as one it differed from.
+        if a.rule == b.rule && !a.detectors.is_disjoint(&b.detectors) {
             return false;
         }
     }
@@ -39,13 +40,16 @@ fn absorb(kept: &mut Finding, other: Finding) {
     kept.count = kept.count.max(other.count);
 }
 
-/// By place, then rule: what a reader of one file sees together stays together.
+/// By place, then rule: what a reader of one file sees together stays together. The rest of the finding follows, so that
+/// the order of a report never depends on which thread found what first.
 fn report_order(a: &Finding, b: &Finding) -> std::cmp::Ordering {
-    (&a.method.class, a.place(), &a.method, a.rule.id, &a.message).cmp(&(
-        &b.method.class,
-        b.place(),
-        &b.method,
-        b.rule.id,
-        &b.message,
-    ))
+    fn head(finding: &Finding) -> impl Ord {
+        let Finding { method, rule, message, sections, .. } = finding;
+        (&method.class, finding.place(), method, rule.id, message, sections)
+    }
+    fn rest(finding: &Finding) -> impl Ord {
+        let Finding { steps, interleaving, variables, locks, detectors, evidence, severity, fix, count, .. } = finding;
+        (steps, interleaving, variables, locks, detectors, evidence, severity, fix, count)
+    }
+    head(a).cmp(&head(b)).then_with(|| rest(a).cmp(&rest(b)))
 }

@@ -67,7 +67,7 @@ impl Thread {
 }
 
 /// One numbered piece of evidence.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Step {
     /// From 1, in the order in which the finding tells them. The same number stands in text, table and file formats.
     pub number: u32,

@@ -1,31 +1,26 @@
-//! The whole program, as detectors see it.
+//! The whole program, as detectors see it: classes, methods with their code in register form, locks and sections.
+//!
+//! Knows nothing of detectors, and does no IO: classes come in as bytes.
 
-use classfile::{ClassSource, Skipped};
-use location::Names;
+pub mod ir;
+pub mod outline;
 
-/// All classes of one analysis.
-pub struct Program {
-    pub names: Names,
-    skipped: Vec<Skipped>,
-}
+mod calls;
+mod class;
+mod control;
+mod derived;
+mod hierarchy;
+mod load;
+mod lock;
+mod path;
+mod section;
+mod show;
 
-impl Program {
-    /// Reads the classes, in parallel. What cannot be read is in [`Program::skipped`].
-    pub fn load(sources: Vec<ClassSource>) -> Program {
-        drop(sources);
-        Program { names: Names::new(), skipped: Vec::new() }
-    }
-
-    pub fn class_count(&self) -> usize {
-        0
-    }
-
-    pub fn method_count(&self) -> usize {
-        0
-    }
-
-    /// Sorted by path.
-    pub fn skipped(&self) -> &[Skipped] {
-        &self.skipped
-    }
-}
+pub use calls::{CallGraph, Calls, MAX_TARGETS, Targets};
+pub use class::{ClassId, FieldId, MethodId, Program, Unreadable};
+pub use control::{ControlDependence, Dependence};
+pub use hierarchy::Hierarchy;
+pub use lock::{LockKind, Mode};
+pub use path::{MAX_STEPS, Path, Paths, Root, Step};
+pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};
+pub use show::{show_method, show_problems};

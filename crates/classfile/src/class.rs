@@ -1,0 +1,325 @@
+//! One class: its head, its members, and the way to their code.
+
+use location::{ClassName, MethodName, Names, Symbol};
+use noak::reader::attributes::AttributeContent;
+use noak::reader::cpool::Item;
+
+use crate::annotation::{self, Annotation};
+use crate::constant::{Bootstrap, Pool};
+use crate::text::text;
+use crate::{Code, Error};
+
+/// The newest class file version that is read: one ahead of the newest released Java.
+const NEWEST_MAJOR: u16 = 70;
+
+/// Access flags of a class or member.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Access(u16);
+
+impl Access {
+    pub fn is_public(self) -> bool {
+        self.0 & 0x0001 != 0
+    }
+
+    pub fn is_private(self) -> bool {
+        self.0 & 0x0002 != 0
+    }
+
+    pub fn is_protected(self) -> bool {
+        self.0 & 0x0004 != 0
+    }
+
+    pub fn is_static(self) -> bool {
+        self.0 & 0x0008 != 0
+    }
+
+    pub fn is_final(self) -> bool {
+        self.0 & 0x0010 != 0
+    }
+
+    /// Of a method.
+    pub fn is_synchronized(self) -> bool {
+        self.0 & 0x0020 != 0
+    }
+
+    /// Of a field.
+    pub fn is_volatile(self) -> bool {
+        self.0 & 0x0040 != 0
+    }
+
+    /// Of a method.
+    pub fn is_bridge(self) -> bool {
+        self.0 & 0x0040 != 0
+    }
+
+    pub fn is_native(self) -> bool {
+        self.0 & 0x0100 != 0
+    }
+
+    pub fn is_interface(self) -> bool {
+        self.0 & 0x0200 != 0
+    }
+
+    pub fn is_abstract(self) -> bool {
+        self.0 & 0x0400 != 0
+    }
+
+    pub fn is_synthetic(self) -> bool {
+        self.0 & 0x1000 != 0
+    }
+
+    pub fn is_annotation(self) -> bool {
+        self.0 & 0x2000 != 0
+    }
+
+    pub fn is_enum(self) -> bool {
+        self.0 & 0x4000 != 0
+    }
+
+    pub fn is_module(self) -> bool {
+        self.0 & 0x8000 != 0
+    }
+}
+
+/// What a class says of itself, without code.
+#[derive(Clone, Debug)]
+pub struct Header {
+    pub name: ClassName,
+    /// `None` for `java.lang.Object` and modules.
+    pub super_class: Option<ClassName>,
+    pub interfaces: Vec<ClassName>,
+    pub access: Access,
+    pub major_version: u16,
+    pub source_file: Option<Symbol>,
+    pub annotations: Vec<Annotation>,
+    pub fields: Vec<Field>,
+    pub methods: Vec<Method>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: Symbol,
+    pub descriptor: Symbol,
+    pub access: Access,
+    pub annotations: Vec<Annotation>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Method {
+    pub name: Symbol,
+    pub descriptor: Symbol,
+    pub access: Access,
+    pub annotations: Vec<Annotation>,
+    pub has_code: bool,
+}
+
+/// A class file that has been taken apart as far as its tables; code is decoded when asked for.
+pub struct Class<'a> {
+    raw: noak::reader::Class<'a>,
+}
+
+impl<'a> Class<'a> {
+    pub fn read(bytes: &'a [u8]) -> Result<Class<'a>, Error> {
+        let raw = noak::reader::Class::new(bytes)?;
+        let version = raw.version();
+        if !(45..=NEWEST_MAJOR).contains(&version.major) {
+            return Err(Error::UnknownVersion { major: version.major, minor: version.minor });
+        }
+        Ok(Class { raw })
+    }
+
+    pub(crate) fn raw(&self) -> &noak::reader::Class<'a> {
+        &self.raw
+    }
+
+    pub(crate) fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
+        Pool { raw: self.raw.pool(), names }
+    }
+
+    pub fn header(&self, names: &Names) -> Result<Header, Error> {
+        let pool = self.pool(names);
+        let mut header = Header {
+            name: pool.class(self.raw.this_class())?,
+            super_class: self.raw.super_class().map(|class| pool.class(class)).transpose()?,
+            interfaces: Vec::new(),
+            access: Access(self.raw.access_flags().bits()),
+            major_version: self.raw.version().major,
+            source_file: None,
+            annotations: Vec::new(),
+            fields: Vec::new(),
+            methods: Vec::new(),
+        };
+        for interface in self.raw.interfaces() {
+            header.interfaces.push(pool.class(interface?)?);
+        }
+        for attribute in self.raw.attributes() {
+            let attribute = attribute?;
+            match self.raw.pool().get(attribute.name())?.content.as_bytes() {
+                b"SourceFile" => {
+                    if let AttributeContent::SourceFile(file) = attribute.read_content(self.raw.pool())? {
+                        header.source_file = Some(pool.utf8(file.source_file())?);
+                    }
+                }
+                b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations" => {
+                    annotation::read(attribute.content(), &pool, &mut header.annotations)?;
+                }
+                _ => {}
+            }
+        }
+        for field in self.raw.fields() {
+            let field = field?;
+            let mut annotations = Vec::new();
+            for attribute in field.attributes() {
+                let attribute = attribute?;
+                if is_annotations(self.raw.pool().get(attribute.name())?.content.as_bytes()) {
+                    annotation::read(attribute.content(), &pool, &mut annotations)?;
+                }
+            }
+            header.fields.push(Field {
+                name: pool.utf8(field.name())?,
+                descriptor: pool.utf8(field.descriptor())?,
+                access: Access(field.access_flags().bits()),
+                annotations,
+            });
+        }
+        for method in self.raw.methods() {
+            let method = method?;
+            let mut annotations = Vec::new();
+            let mut has_code = false;
+            for attribute in method.attributes() {
+                let attribute = attribute?;
+                let name = self.raw.pool().get(attribute.name())?.content.as_bytes();
+                if name == b"Code" {
+                    has_code = true;
+                } else if is_annotations(name) {
+                    annotation::read(attribute.content(), &pool, &mut annotations)?;
+                }
+            }
+            header.methods.push(Method {
+                name: pool.utf8(method.name())?,
+                descriptor: pool.utf8(method.descriptor())?,
+                access: Access(method.access_flags().bits()),
+                annotations,
+                has_code,
+            });
+        }
+        Ok(header)
+    }
+
+    pub fn bootstraps(&self, names: &Names) -> Result<Vec<Bootstrap>, Error> {
+        let pool = self.pool(names);
+        let mut bootstraps = Vec::new();
+        for attribute in self.raw.attributes() {
+            let attribute = attribute?;
+            if self.raw.pool().get(attribute.name())?.content.as_bytes() != b"BootstrapMethods" {
+                continue;
+            }
+            if let AttributeContent::BootstrapMethods(methods) = attribute.read_content(self.raw.pool())? {
+                for method in methods.methods() {
+                    let method = method?;
+                    let handle = pool.handle(self.raw.pool().get(method.method_ref())?)?;
+                    let mut arguments = Vec::new();
+                    for argument in method.arguments() {
+                        arguments.push(pool.constant(argument?)?);
+                    }
+                    bootstraps.push(Bootstrap { handle, arguments });
+                }
+            }
+        }
+        Ok(bootstraps)
+    }
+
+    /// The decoded code of the method at `index` in [`Header::methods`]; `None` if it has none.
+    pub fn code(&self, index: usize, names: &Names) -> Result<Option<Code>, Error> {
+        let Some(method) = self.raw.methods().into_iter().nth(index) else {
+            return Ok(None);
+        };
+        self.code_of(&method?, names)
+    }
+
+    /// The decoded code of every method that `wanted` accepts, by its index in [`Header::methods`].
+    pub fn codes(
+        &self,
+        names: &Names,
+        mut wanted: impl FnMut(usize) -> bool,
+        mut visit: impl FnMut(usize, Result<Option<Code>, Error>),
+    ) {
+        for (index, method) in self.raw.methods().into_iter().enumerate() {
+            if wanted(index) {
+                visit(index, method.map_err(Error::from).and_then(|method| self.code_of(&method, names)));
+            }
+        }
+    }
+
+    fn code_of(&self, method: &noak::reader::Method<'a>, names: &Names) -> Result<Option<Code>, Error> {
+        for attribute in method.attributes() {
+            let attribute = attribute?;
+            if self.raw.pool().get(attribute.name())?.content.as_bytes() == b"Code"
+                && let AttributeContent::Code(code) = attribute.read_content(self.raw.pool())?
+            {
+                return Code::decode(&code, &self.pool(names)).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether any method call of this class goes to a method that `wanted` accepts by class and name. Looks at the
+    /// constant pool alone, so that most classes need no look at their code.
+    pub fn calls_any(&self, wanted: impl Fn(&str, &str) -> bool) -> bool {
+        let pool = self.raw.pool();
+        pool.iter().any(|item| {
+            let (class, name_and_type) = match item {
+                Item::MethodRef(method) => (method.class, method.name_and_type),
+                Item::InterfaceMethodRef(method) => (method.class, method.name_and_type),
+                _ => return false,
+            };
+            let (Ok(class), Ok(name_and_type)) = (pool.retrieve(class), pool.retrieve(name_and_type)) else {
+                return false;
+            };
+            wanted(&text(class.name), &text(name_and_type.name))
+        })
+    }
+
+    /// Decodes the instructions of every method without keeping them, and tells `visit` what each method has.
+    pub fn scan(&self, names: &Names, calls: impl Fn(MethodName) -> bool, mut visit: impl FnMut(usize, Scan)) {
+        let pool = self.pool(names);
+        let wanted: Vec<u16> = self
+            .raw
+            .pool()
+            .iter_indices()
+            .filter(|(_, item)| matches!(item, Item::MethodRef(_) | Item::InterfaceMethodRef(_)))
+            .filter(|(index, _)| pool.method(*index).is_ok_and(&calls))
+            .map(|(index, _)| index.as_u16())
+            .collect();
+        for (index, method) in self.raw.methods().into_iter().enumerate() {
+            let scan = method.map_err(Error::from).and_then(|method| self.scan_method(&method, &wanted));
+            visit(index, scan.unwrap_or_default());
+        }
+    }
+
+    fn scan_method(&self, method: &noak::reader::Method<'a>, wanted: &[u16]) -> Result<Scan, Error> {
+        let mut scan = Scan::default();
+        for attribute in method.attributes() {
+            let attribute = attribute?;
+            if self.raw.pool().get(attribute.name())?.content.as_bytes() != b"Code" {
+                continue;
+            }
+            if let AttributeContent::Code(code) = attribute.read_content(self.raw.pool())? {
+                scan.add(&code, wanted)?;
+            }
+        }
+        Ok(scan)
+    }
+}
+
+/// What a quick look at a method's instructions shows.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Scan {
+    pub monitors: bool,
+    /// Calls one of the methods that were asked for.
+    pub calls: bool,
+}
+
+fn is_annotations(attribute: &[u8]) -> bool {
+    matches!(attribute, b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations")
+}

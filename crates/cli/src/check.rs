@@ -1,0 +1,148 @@
+//! `fissure check`: class files in, report out.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use detect_static::{Checked, DETECTORS, Detector};
+use program::{Program, Unreadable};
+use report::{Inputs, Report, Skipped};
+
+use crate::args::CheckArgs;
+use crate::input::{self, InputOptions};
+use crate::nearest::nearest;
+use crate::output::{self, Progress};
+use crate::sources::SourceRoots;
+
+const FINDINGS: u8 = 1;
+const INCOMPLETE: u8 = 3;
+
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
+    let detectors = select(&args.detectors)?;
+    require_known_classes(args)?;
+    let sources = match args.source_roots.as_slice() {
+        [] => SourceRoots::found(&args.paths),
+        given => SourceRoots::given(given)?,
+    };
+
+    let Analysed { program, checked, skipped } = with_jobs(args.jobs, || analyse(&args.paths, &detectors))??;
+    let findings = checked.findings;
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: Inputs {
+            classes: program.class_count(),
+            methods: program.method_count(),
+            skipped: skipped
+                .into_iter()
+                .map(|skipped| Skipped { path: skipped.path, reason: skipped.reason })
+                .collect(),
+            jdk: None,
+        },
+        run: None,
+        findings: &findings,
+    };
+    let palette = output::palette(args.output.output.is_some());
+    let text = args.output.format.0.render(&report, &sources, palette);
+    match &args.output.output {
+        Some(path) => output::write_file(path, &text)?,
+        None => output::print(&text)?,
+    }
+    Ok(ExitCode::from(verdict(findings.len(), report.inputs.skipped.len())))
+}
+
+struct Analysed {
+    program: Program,
+    checked: Checked,
+    /// Inputs, classes and methods that were not looked at, sorted.
+    skipped: Vec<classfile::Skipped>,
+}
+
+fn analyse(paths: &[PathBuf], detectors: &[&Detector]) -> Result<Analysed> {
+    let progress = Progress::new();
+    progress.tell("reading");
+    let inputs = input::load(paths, &InputOptions::default())?;
+    if inputs.sources.is_empty() && inputs.skipped.is_empty() {
+        let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        bail!("there are no class files in {}; compile first", paths.join(", "));
+    }
+    progress.tell(&format!("reading {} classes", inputs.sources.len()));
+    let program = Program::load(inputs.sources);
+    progress.tell(&format!("checking {} classes", program.class_count()));
+    let checked = detect_static::check(&program, detectors);
+    let mut skipped = inputs.skipped;
+    skipped.extend(program.skipped().iter().cloned());
+    skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
+    skipped.sort();
+    Ok(Analysed { program, checked, skipped })
+}
+
+/// A method whose code could not be read, as one more input that was skipped.
+pub(crate) fn unread_method(program: &Program, unreadable: &Unreadable) -> classfile::Skipped {
+    let name = program.method_name(unreadable.method);
+    let (method, descriptor) = (program.names.text(name.name), program.names.text(name.descriptor));
+    let class = program.class_path(program.class_of(unreadable.method));
+    classfile::Skipped { path: format!("{class}: {method}{descriptor}"), reason: unreadable.reason.to_string() }
+}
+
+/// The exit code. Findings are told even if some inputs were skipped; "nothing found" is not, since it may be wrong.
+fn verdict(findings: usize, skipped: usize) -> u8 {
+    match (findings, skipped) {
+        (0, 0) => 0,
+        (0, _) => INCOMPLETE,
+        _ => FINDINGS,
+    }
+}
+
+/// The detectors that were asked for, or those that run by default.
+fn select(names: &[String]) -> Result<Vec<&'static Detector>> {
+    for name in names {
+        if DETECTORS.iter().all(|detector| detector.name != *name) {
+            match nearest(name, DETECTORS.iter().map(|detector| detector.name)) {
+                Some(near) => bail!("there is no detector `{name}`; did you mean `{near}`?"),
+                None => bail!("there is no detector `{name}`; `fissure explain` lists them"),
+            }
+        }
+    }
+    let is_chosen = |detector: &&Detector| match names {
+        [] => detector.default,
+        _ => names.iter().any(|name| name == detector.name),
+    };
+    Ok(DETECTORS.iter().filter(is_chosen).collect())
+}
+
+/// The detectors of today look at one method at a time, so classes that are not checked cannot change what is found.
+/// What was given must exist all the same: a slip that passes today would surprise later.
+fn require_known_classes(args: &CheckArgs) -> Result<()> {
+    let exists =
+        |path: &Path| std::fs::metadata(path).map(drop).with_context(|| format!("cannot read `{}`", path.display()));
+    for path in args.classpath.iter().flat_map(std::env::split_paths) {
+        if !path.as_os_str().is_empty() {
+            exists(&path)?;
+        }
+    }
+    match &args.jdk {
+        Some(jdk) => exists(jdk).context("no JDK"),
+        None => Ok(()),
+    }
+}
+
+/// Runs `work` on so many threads.
+fn with_jobs<T: Send>(jobs: Option<u16>, work: impl FnOnce() -> T + Send) -> Result<T> {
+    // Zero is rayon's word for "as many as there are processors".
+    let threads = jobs.map_or(0, usize::from);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().context("cannot start threads")?;
+    Ok(pool.install(work))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::verdict;
+
+    #[test]
+    fn exit_codes() {
+        assert_eq!(verdict(0, 0), 0);
+        assert_eq!(verdict(2, 0), 1);
+        assert_eq!(verdict(2, 3), 1);
+        assert_eq!(verdict(0, 3), 3);
+    }
+}

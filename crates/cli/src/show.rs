@@ -1,0 +1,114 @@
+//! `fissure show`: a method as the analysis sees it.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use program::{MethodId, Program};
+
+use crate::args::ShowArgs;
+use crate::input::{self, InputOptions};
+use crate::nearest::nearest;
+use crate::{check, output};
+
+/// More methods than this are a slip of the pattern.
+const MOST: usize = 50;
+
+pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
+    if args.problems {
+        return output::print(&problems(&load(&args.targets)?)).map(|()| ExitCode::SUCCESS);
+    }
+    let (method, paths) = match args.targets.split_first() {
+        Some((method, paths)) if !paths.is_empty() => (method.to_string_lossy(), paths),
+        _ => bail!("`show` takes a method and where to look for it: fissure show CLASS.METHOD PATH..."),
+    };
+    let program = load(paths)?;
+    let methods: Vec<MethodId> =
+        program.methods().filter(|candidate| is_named(&full_name(&program, *candidate), &method)).collect();
+    match methods.len() {
+        0 => bail!("there is no method `{method}` in {} classes{}", program.class_count(), hint(&program, &method)),
+        count if count > MOST => bail!("`{method}` names {count} methods; add the class or package"),
+        _ => {}
+    }
+    let texts: Vec<String> = methods.into_iter().map(|method| program::show_method(&program, method)).collect();
+    output::print(&texts.join("\n"))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn load(paths: &[PathBuf]) -> Result<Program> {
+    Ok(Program::load(input::load(paths, &InputOptions::default())?.sources))
+}
+
+/// Translates every method, and lists those that cannot be and those whose sections do not balance.
+fn problems(program: &Program) -> String {
+    let mut text = String::new();
+    for skipped in program.skipped() {
+        let _ = writeln!(text, "skipped: {}: {}", skipped.path, skipped.reason);
+    }
+    let found = program.visit_bodies(|_| true, |method, body| program::show_problems(program, method, &body));
+    let (mut unread, mut unbalanced) = (0, 0);
+    for result in &found {
+        match result {
+            Ok(lines) => {
+                unbalanced += usize::from(!lines.is_empty());
+                text.push_str(lines);
+            }
+            Err(unreadable) => {
+                unread += 1;
+                let skipped = check::unread_method(program, unreadable);
+                let _ = writeln!(text, "skipped: {}: {}", skipped.path, skipped.reason);
+            }
+        }
+    }
+    let _ = writeln!(
+        text,
+        "{} classes, {} methods with code: {unread} not analysed, {unbalanced} with sections that do not balance; \
+         {} classes skipped",
+        program.class_count(),
+        found.len(),
+        program.skipped().len()
+    );
+    text
+}
+
+/// `pkg.Outer$Inner.method(I)V`
+fn full_name(program: &Program, method: MethodId) -> String {
+    let name = program.method_name(method);
+    format!("{}{}", program.names.readable_method(name), program.names.text(name.descriptor))
+}
+
+/// Whether `pattern` is the name or a part of it from the right, whole words only; with or without descriptor.
+fn is_named(full: &str, pattern: &str) -> bool {
+    let name = if pattern.contains('(') { full } else { full.split('(').next().unwrap_or(full) };
+    match name.strip_suffix(pattern) {
+        Some(before) => before.is_empty() || before.ends_with(['.', '$']),
+        None => false,
+    }
+}
+
+fn hint(program: &Program, method: &str) -> String {
+    let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
+    let names: Vec<String> =
+        program.methods().map(|method| program.names.text(program.method(method).name).to_owned()).collect();
+    match nearest(&last(method), names.iter().map(String::as_str)) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_named;
+
+    #[test]
+    fn patterns_match_from_the_right_by_whole_words() {
+        let full = "pkg.Outer$Inner.run(I)V";
+        for pattern in ["run", "Inner.run", "Outer$Inner.run", "pkg.Outer$Inner.run", "run(I)V"] {
+            assert!(is_named(full, pattern), "{pattern}");
+        }
+        for pattern in ["un", "nner.run", "run(J)V", "kg.Outer$Inner.run", "Outer.run"] {
+            assert!(!is_named(full, pattern), "{pattern}");
+        }
+    }
+}

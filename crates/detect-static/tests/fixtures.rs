@@ -1,0 +1,19 @@
+//! All detectors on all fixtures, both ways: every finding is marked and every mark is found.
+
+use classfile::ClassSource;
+use detect_static::{DETECTORS, Detector, check};
+use program::Program;
+
+#[test]
+fn findings_are_those_that_the_fixtures_mark() {
+    let detectors: Vec<&Detector> = DETECTORS.iter().collect();
+    fixture::check_findings("fixtures/static", |compiled| {
+        let files = fixture::class_files(&compiled.classes);
+        let sources = files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect();
+        let program = Program::load(sources);
+        assert_eq!(program.skipped(), [], "{}", compiled.describe());
+        let checked = check(&program, &detectors);
+        assert_eq!(checked.unreadable, [], "{}", compiled.describe());
+        checked.findings
+    });
+}

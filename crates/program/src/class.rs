@@ -1,0 +1,261 @@
+//! Classes, methods and fields of the program, by number.
+//!
+//! Numbers follow the order of names, so that whatever is computed by number comes out the same in every run.
+
+use classfile::{Class, Error, Field, Header, Method, Skipped};
+use location::{ClassName, FieldName, MethodName, Names};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::derived::DerivedLocks;
+use crate::ir::{self, Body};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ClassId(pub(crate) u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MethodId(pub(crate) u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct FieldId(pub(crate) u32);
+
+impl MethodId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A class with its bytes; code is translated when a method is asked for.
+pub(crate) struct ClassEntry {
+    pub(crate) header: Header,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) path: String,
+    pub(crate) first_method: u32,
+    pub(crate) first_field: u32,
+    /// By method: whether it is synchronized, enters a monitor, or calls something that may be a lock.
+    pub(crate) may_lock: Vec<bool>,
+}
+
+/// A method whose code could not be translated.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unreadable {
+    pub method: MethodId,
+    pub reason: Error,
+}
+
+/// All classes of one analysis.
+pub struct Program {
+    pub names: Names,
+    /// Sorted by name.
+    pub(crate) classes: Vec<ClassEntry>,
+    pub(crate) by_name: FxHashMap<ClassName, ClassId>,
+    pub(crate) class_of_method: Vec<ClassId>,
+    pub(crate) class_of_field: Vec<ClassId>,
+    pub(crate) skipped: Vec<Skipped>,
+    pub(crate) derived_locks: DerivedLocks,
+}
+
+impl Program {
+    pub fn class_count(&self) -> usize {
+        self.classes.len()
+    }
+
+    pub fn method_count(&self) -> usize {
+        self.class_of_method.len()
+    }
+
+    /// What could not be read, sorted by path.
+    pub fn skipped(&self) -> &[Skipped] {
+        &self.skipped
+    }
+
+    pub fn classes(&self) -> impl ExactSizeIterator<Item = ClassId> + use<> {
+        (0..self.classes.len() as u32).map(ClassId)
+    }
+
+    pub fn methods(&self) -> impl ExactSizeIterator<Item = MethodId> + use<> {
+        (0..self.class_of_method.len() as u32).map(MethodId)
+    }
+
+    pub fn methods_of(&self, class: ClassId) -> impl ExactSizeIterator<Item = MethodId> + use<> {
+        let entry = self.entry(class);
+        (entry.first_method..entry.first_method + entry.header.methods.len() as u32).map(MethodId)
+    }
+
+    pub fn class(&self, name: ClassName) -> Option<ClassId> {
+        self.by_name.get(&name).copied()
+    }
+
+    pub fn header(&self, class: ClassId) -> &Header {
+        &self.entry(class).header
+    }
+
+    /// Where the class was found.
+    pub fn class_path(&self, class: ClassId) -> &str {
+        &self.entry(class).path
+    }
+
+    pub fn class_of(&self, method: MethodId) -> ClassId {
+        self.class_of_method[method.index()]
+    }
+
+    pub fn method(&self, method: MethodId) -> &Method {
+        let entry = self.entry(self.class_of(method));
+        &entry.header.methods[(method.0 - entry.first_method) as usize]
+    }
+
+    pub fn method_name(&self, method: MethodId) -> MethodName {
+        let class = self.header(self.class_of(method)).name;
+        let method = self.method(method);
+        MethodName { class, name: method.name, descriptor: method.descriptor }
+    }
+
+    /// The method that a class declares itself.
+    pub fn declared_method(&self, name: MethodName) -> Option<MethodId> {
+        let entry = self.entry(self.class(name.class)?);
+        let found = entry
+            .header
+            .methods
+            .iter()
+            .position(|method| method.name == name.name && method.descriptor == name.descriptor)?;
+        Some(MethodId(entry.first_method + found as u32))
+    }
+
+    /// The field that a reference names: in the class itself, or in what it inherits from.
+    pub fn resolve_field(&self, name: FieldName) -> Option<FieldId> {
+        let mut pending = vec![name.class];
+        let mut seen = 0;
+        while let Some(class) = pending.pop() {
+            let Some(class) = self.class(class) else { continue };
+            let entry = self.entry(class);
+            let found = entry
+                .header
+                .fields
+                .iter()
+                .position(|field| field.name == name.name && field.descriptor == name.descriptor);
+            if let Some(found) = found {
+                return Some(FieldId(entry.first_field + found as u32));
+            }
+            // A hierarchy that goes in circles is no Java, but must not hang us.
+            seen += 1;
+            if seen > 1_000 {
+                return None;
+            }
+            pending.extend(entry.header.super_class);
+            pending.extend(&entry.header.interfaces);
+        }
+        None
+    }
+
+    pub fn field(&self, field: FieldId) -> &Field {
+        let entry = self.entry(self.class_of_field[field.0 as usize]);
+        &entry.header.fields[(field.0 - entry.first_field) as usize]
+    }
+
+    /// Whether a reference names a field that is known to be final.
+    pub fn is_final_field(&self, name: FieldName) -> bool {
+        self.resolve_field(name).is_some_and(|field| self.field(field).access.is_final())
+    }
+
+    /// Whether `class` is, extends or implements `ancestor`, as far as loaded classes tell.
+    pub fn is_subtype(&self, class: ClassName, ancestor: ClassName) -> bool {
+        let mut pending = vec![class];
+        let mut seen = 0;
+        while let Some(class) = pending.pop() {
+            if class == ancestor {
+                return true;
+            }
+            seen += 1;
+            if let Some(class) = self.class(class).filter(|_| seen <= 1_000) {
+                let header = self.header(class);
+                pending.extend(header.super_class);
+                pending.extend(&header.interfaces);
+            }
+        }
+        false
+    }
+
+    /// Whether a method may contain a section: it is synchronized, enters a monitor, or calls what may be a lock.
+    pub fn may_lock(&self, method: MethodId) -> bool {
+        let entry = self.entry(self.class_of(method));
+        entry.may_lock[(method.0 - entry.first_method) as usize]
+    }
+
+    /// The code of one method; `None` if it has none.
+    pub fn body(&self, method: MethodId) -> Result<Option<Body>, Unreadable> {
+        let mut results = self.bodies_of(self.class_of(method), &|wanted| wanted == method, &|_, body| body);
+        match results.pop() {
+            Some(Ok(body)) => Ok(Some(body)),
+            Some(Err(unreadable)) => Err(unreadable),
+            None => Ok(None),
+        }
+    }
+
+    /// Translates each method that `wanted` accepts, hands it to `visit`, and drops it again. Works on all cores;
+    /// results come in the order of methods.
+    pub fn visit_bodies<R: Send>(
+        &self,
+        wanted: impl Fn(MethodId) -> bool + Sync,
+        visit: impl Fn(MethodId, Body) -> R + Sync,
+    ) -> Vec<Result<R, Unreadable>> {
+        (0..self.classes.len() as u32)
+            .into_par_iter()
+            .flat_map_iter(|class| self.bodies_of(ClassId(class), &wanted, &visit))
+            .collect()
+    }
+
+    fn bodies_of<R>(
+        &self,
+        class: ClassId,
+        wanted: &(impl Fn(MethodId) -> bool + Sync),
+        visit: &(impl Fn(MethodId, Body) -> R + Sync),
+    ) -> Vec<Result<R, Unreadable>> {
+        let entry = self.entry(class);
+        let methods: Vec<bool> = self.methods_of(class).map(|method| self.has_code(method) && wanted(method)).collect();
+        if !methods.contains(&true) {
+            return Vec::new();
+        }
+        let unreadable =
+            |index: usize, reason: Error| Unreadable { method: MethodId(entry.first_method + index as u32), reason };
+        let read = Class::read(&entry.bytes).and_then(|read| Ok((read.bootstraps(&self.names)?, read)));
+        let (bootstraps, read) = match read {
+            Ok(read) => read,
+            Err(reason) => {
+                let wanted = methods.iter().enumerate().filter(|(_, wanted)| **wanted);
+                return wanted.map(|(index, _)| Err(unreadable(index, reason.clone()))).collect();
+            }
+        };
+        let mut results = Vec::new();
+        read.codes(
+            &self.names,
+            |index| methods.get(index) == Some(&true),
+            |index, code| {
+                let method = MethodId(entry.first_method + index as u32);
+                let source = ir::Source {
+                    method: self.method_name(method),
+                    access: entry.header.methods[index].access,
+                    file: entry.header.source_file,
+                    bootstraps: &bootstraps,
+                };
+                let body = code.and_then(|code| match code {
+                    Some(code) => ir::build(source, &code, &self.names).map(Some),
+                    None => Ok(None),
+                });
+                match body {
+                    Ok(Some(body)) => results.push(Ok(visit(method, body))),
+                    Ok(None) => {}
+                    Err(reason) => results.push(Err(unreadable(index, reason))),
+                }
+            },
+        );
+        results
+    }
+
+    fn has_code(&self, method: MethodId) -> bool {
+        self.method(method).has_code
+    }
+
+    pub(crate) fn entry(&self, class: ClassId) -> &ClassEntry {
+        &self.classes[class.0 as usize]
+    }
+}

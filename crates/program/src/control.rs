@@ -1,0 +1,151 @@
+//! Control dependence: which branches decide whether a block runs.
+//!
+//! From the tree of post-dominators. Exceptions that any instruction might throw are left out, or everything would
+//! depend on everything before it; an explicit `throw` is a way out like a `return`. An endless loop gets an edge to
+//! the exit, so that the tree exists.
+
+use smallvec::SmallVec;
+
+use crate::ir::{BlockId, Body};
+
+/// A branch that decides, and the edge of it that leads here.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Dependence {
+    pub branch: BlockId,
+    /// Position among the branch's successors.
+    pub edge: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct ControlDependence {
+    on: Vec<SmallVec<[Dependence; 2]>>,
+    /// Immediate post-dominator of each block; the exit is one past the last block.
+    post_dominators: Vec<usize>,
+}
+
+impl ControlDependence {
+    pub fn of(body: &Body) -> ControlDependence {
+        let post_dominators = post_dominators(body);
+        let mut on = vec![SmallVec::new(); body.block_count()];
+        for (block, successors) in body.blocks() {
+            if successors.successors.len() < 2 {
+                continue;
+            }
+            let stop = post_dominators[block.index()];
+            for (edge, successor) in successors.successors.iter().enumerate() {
+                let mut walk = successor.index();
+                while walk != stop && walk < on.len() {
+                    let dependence = Dependence { branch: block, edge };
+                    let known: &mut SmallVec<[Dependence; 2]> = &mut on[walk];
+                    if known.last() != Some(&dependence) {
+                        known.push(dependence);
+                    }
+                    walk = post_dominators[walk];
+                }
+            }
+        }
+        ControlDependence { on, post_dominators }
+    }
+
+    /// The branches that decide directly whether a block runs.
+    pub fn of_block(&self, block: BlockId) -> &[Dependence] {
+        &self.on[block.index()]
+    }
+
+    /// The first block that every path from here to the end goes through; `None` if there is none but the end.
+    pub fn post_dominator(&self, block: BlockId) -> Option<BlockId> {
+        let next = self.post_dominators[block.index()];
+        (next < self.post_dominators.len()).then_some(BlockId(next as u32))
+    }
+}
+
+/// Immediate post-dominators by the iterative algorithm of Cooper, Harvey and Kennedy on the reversed graph.
+fn post_dominators(body: &Body) -> Vec<usize> {
+    let count = body.block_count();
+    let exit = count;
+    let mut leads_from: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count + 1];
+    let mut leads_to: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count + 1];
+    let mut add = |from: usize, to: usize| {
+        leads_to[from].push(to);
+        leads_from[to].push(from);
+    };
+    for (block, edges) in body.blocks() {
+        if edges.successors.is_empty() {
+            add(block.index(), exit);
+        }
+        for successor in &edges.successors {
+            add(block.index(), successor.index());
+        }
+    }
+    // Blocks from which the exit cannot be reached: the last one of each endless loop gets an edge.
+    let mut order = Vec::with_capacity(count + 1);
+    let mut seen = vec![false; count + 1];
+    backwards(exit, &leads_from, &mut seen, &mut order);
+    for block in (0..count).rev() {
+        if !seen[block] {
+            leads_to[block].push(exit);
+            leads_from[exit].push(block);
+            order.clear();
+            seen.fill(false);
+            backwards(exit, &leads_from, &mut seen, &mut order);
+        }
+    }
+    let mut position = vec![0; count + 1];
+    for (index, block) in order.iter().enumerate() {
+        position[*block] = index;
+    }
+    let mut dominator = vec![usize::MAX; count + 1];
+    dominator[exit] = exit;
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for block in order.iter().rev().skip(1) {
+            let mut best = usize::MAX;
+            for next in &leads_to[*block] {
+                if dominator[*next] == usize::MAX {
+                    continue;
+                }
+                best = if best == usize::MAX { *next } else { common(best, *next, &dominator, &position) };
+            }
+            if dominator[*block] != best {
+                dominator[*block] = best;
+                changed = true;
+            }
+        }
+    }
+    dominator.truncate(count);
+    dominator
+}
+
+fn common(mut a: usize, mut b: usize, dominator: &[usize], position: &[usize]) -> usize {
+    while a != b {
+        while position[a] < position[b] {
+            a = dominator[a];
+        }
+        while position[b] < position[a] {
+            b = dominator[b];
+        }
+    }
+    a
+}
+
+/// Postorder of the reversed graph from the exit.
+fn backwards(exit: usize, leads_from: &[SmallVec<[usize; 2]>], seen: &mut [bool], order: &mut Vec<usize>) {
+    let mut open = vec![(exit, 0)];
+    seen[exit] = true;
+    while let Some((block, followed)) = open.last_mut() {
+        match leads_from[*block].get(*followed) {
+            Some(next) => {
+                *followed += 1;
+                if !seen[*next] {
+                    seen[*next] = true;
+                    open.push((*next, 0));
+                }
+            }
+            None => {
+                order.push(*block);
+                open.pop();
+            }
+        }
+    }
+}

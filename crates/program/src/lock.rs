@@ -1,0 +1,134 @@
+//! Which calls take and give back locks of `java.util.concurrent.locks`.
+
+use location::{ClassName, MethodName};
+
+use crate::Program;
+
+/// What kind of lock a section is on. The same object can be locked in different ways that do not exclude each other.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum LockKind {
+    /// `synchronized`
+    Monitor,
+    /// `Lock`, and the two halves of a `ReadWriteLock`.
+    Lock,
+    /// `StampedLock`
+    Stamped,
+}
+
+/// Whether others can hold the lock at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Mode {
+    Exclusive,
+    /// Other readers may be inside.
+    Shared,
+    /// Nobody is kept out; `validate` tells afterwards whether somebody was in.
+    Optimistic,
+}
+
+/// What a call does to the lock that it is called on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum LockOperation {
+    Acquire(LockKind, Mode),
+    /// Acquires if the result is true, or not 0.
+    TryAcquire(LockKind, Mode),
+    Release(LockKind),
+    /// Ends an optimistic section.
+    Validate,
+    /// Lets go and takes again.
+    Wait,
+}
+
+/// Whether a method's name is one of those that [`operation`] knows. A cheap test before types are known.
+pub(crate) fn may_be_lock_operation(name: &str) -> bool {
+    matches!(
+        name,
+        "lock"
+            | "lockInterruptibly"
+            | "tryLock"
+            | "unlock"
+            | "writeLock"
+            | "readLock"
+            | "writeLockInterruptibly"
+            | "readLockInterruptibly"
+            | "tryWriteLock"
+            | "tryReadLock"
+            | "tryOptimisticRead"
+    )
+}
+
+/// What the call of `method` does as a lock operation, if it is one.
+pub(crate) fn operation(program: &Program, method: MethodName) -> Option<LockOperation> {
+    use LockKind::{Lock, Stamped};
+    use Mode::{Exclusive, Optimistic, Shared};
+
+    let names = &program.names;
+    let name = names.text(method.name);
+    let descriptor = names.text(method.descriptor);
+    if name.starts_with("await") && is_condition(program, method.class) {
+        return Some(LockOperation::Wait);
+    }
+    if name == "wait" && matches!(descriptor, "()V" | "(J)V" | "(JI)V") {
+        return Some(LockOperation::Wait);
+    }
+    let is_stamped = || is_a(program, method.class, "java/util/concurrent/locks/StampedLock");
+    let is_lock = || is_lock(program, method.class);
+    match (name, descriptor) {
+        ("lock" | "lockInterruptibly", "()V") if is_lock() => Some(LockOperation::Acquire(Lock, Exclusive)),
+        ("tryLock", "()Z" | "(JLjava/util/concurrent/TimeUnit;)Z") if is_lock() => {
+            Some(LockOperation::TryAcquire(Lock, Exclusive))
+        }
+        ("unlock", "()V") if is_lock() => Some(LockOperation::Release(Lock)),
+        ("writeLock" | "writeLockInterruptibly", "()J") if is_stamped() => {
+            Some(LockOperation::Acquire(Stamped, Exclusive))
+        }
+        ("readLock" | "readLockInterruptibly", "()J") if is_stamped() => Some(LockOperation::Acquire(Stamped, Shared)),
+        ("tryWriteLock", _) if is_stamped() => Some(LockOperation::TryAcquire(Stamped, Exclusive)),
+        ("tryReadLock", _) if is_stamped() => Some(LockOperation::TryAcquire(Stamped, Shared)),
+        ("tryOptimisticRead", _) if is_stamped() => Some(LockOperation::Acquire(Stamped, Optimistic)),
+        ("validate", "(J)Z") if is_stamped() => Some(LockOperation::Validate),
+        ("unlock" | "unlockRead" | "unlockWrite", "(J)V") if is_stamped() => Some(LockOperation::Release(Stamped)),
+        ("tryUnlockRead" | "tryUnlockWrite", "()Z") if is_stamped() => Some(LockOperation::Release(Stamped)),
+        _ => None,
+    }
+}
+
+/// A call that yields a view of a lock: the half of a `ReadWriteLock`, or a condition.
+pub(crate) fn view(program: &Program, method: MethodName) -> Option<Option<Mode>> {
+    let names = &program.names;
+    let of_pair = || {
+        is_a(program, method.class, "java/util/concurrent/locks/ReadWriteLock")
+            || is_a(program, method.class, "java/util/concurrent/locks/ReentrantReadWriteLock")
+    };
+    let of_stamped = || is_a(program, method.class, "java/util/concurrent/locks/StampedLock");
+    match names.text(method.name) {
+        "readLock" if of_pair() => Some(Some(Mode::Shared)),
+        "writeLock" if of_pair() => Some(Some(Mode::Exclusive)),
+        "asReadLock" if of_stamped() => Some(Some(Mode::Shared)),
+        "asWriteLock" if of_stamped() => Some(Some(Mode::Exclusive)),
+        "newCondition" if is_lock(program, method.class) => Some(None),
+        _ => None,
+    }
+}
+
+fn is_lock(program: &Program, class: ClassName) -> bool {
+    const LOCKS: [&str; 4] = [
+        "java/util/concurrent/locks/Lock",
+        "java/util/concurrent/locks/ReentrantLock",
+        "java/util/concurrent/locks/ReentrantReadWriteLock$ReadLock",
+        "java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock",
+    ];
+    LOCKS.iter().any(|lock| is_a(program, class, lock))
+}
+
+fn is_condition(program: &Program, class: ClassName) -> bool {
+    is_a(program, class, "java/util/concurrent/locks/Condition")
+}
+
+/// Whether a class is, extends or implements the named one. Works without the JDK's own classes: an application class
+/// names its ancestors itself.
+fn is_a(program: &Program, class: ClassName, ancestor: &str) -> bool {
+    match program.names.lookup(ancestor) {
+        Some(ancestor) => program.is_subtype(class, ClassName(ancestor)),
+        None => false,
+    }
+}

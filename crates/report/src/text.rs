@@ -1,0 +1,109 @@
+//! Text for people: what, why, what to do; the same step numbers in headline, source and table.
+
+mod palette;
+mod steps;
+mod table;
+
+use std::fmt::Write;
+
+use finding::{Evidence, Finding};
+
+use crate::{Report, Sources, one_line};
+pub use palette::Palette;
+
+/// More skipped inputs than this are counted, not listed.
+const SKIPPED_SHOWN: usize = 10;
+
+pub(crate) fn render(report: &Report<'_>, sources: &dyn Sources, palette: Palette) -> String {
+    let mut out = String::new();
+    let mut hints = Hints::default();
+    for finding in report.findings {
+        write_finding(&mut out, finding, sources, palette, &mut hints);
+        out.push('\n');
+    }
+    write_skipped(&mut out, report);
+    for hint in hints.lines() {
+        push_line(&mut out, format_args!("hint: {hint}"));
+    }
+    push_line(&mut out, format_args!("{}", summary(report)));
+    out
+}
+
+/// What the reader could do to see more, said once per report.
+#[derive(Default)]
+struct Hints {
+    no_source: bool,
+    no_lines: bool,
+}
+
+impl Hints {
+    fn lines(&self) -> impl Iterator<Item = &'static str> {
+        let no_source =
+            self.no_source.then_some("`--source-root DIR` shows source lines, DIR holding the top packages");
+        let no_lines = self.no_lines.then_some("classes compiled with `-g` have line numbers");
+        no_source.into_iter().chain(no_lines)
+    }
+}
+
+fn write_finding(out: &mut String, finding: &Finding, sources: &dyn Sources, palette: Palette, hints: &mut Hints) {
+    let label = palette.severity(finding.severity, &format!("{}[{}]", finding.severity.id(), finding.rule.id));
+    push_line(out, format_args!("{label}: {}", palette.strong(&one_line(&finding.message))));
+    steps::write(out, finding, sources, palette, hints);
+    if finding.evidence > Evidence::Pattern || finding.count > 1 {
+        let times = if finding.count == 1 { "once".to_owned() } else { format!("{} times", finding.count) };
+        push_line(out, format_args!("  evidence: {}, {times}", finding.evidence.id()));
+    }
+    table::write(out, finding, palette);
+    if !finding.fix.is_empty() {
+        push_line(out, format_args!("  {}: {}", palette.strong("help"), one_line(&finding.fix)));
+    }
+    push_line(out, format_args!("  more: fissure explain {}", finding.rule.id));
+}
+
+fn write_skipped(out: &mut String, report: &Report<'_>) {
+    let skipped = &report.inputs.skipped;
+    for skipped in skipped.iter().take(SKIPPED_SHOWN) {
+        push_line(out, format_args!("skipped: {}: {}", one_line(&skipped.path), one_line(&skipped.reason)));
+    }
+    if skipped.len() > SKIPPED_SHOWN {
+        push_line(
+            out,
+            format_args!("skipped: {} more, all listed with `--format json`", skipped.len() - SKIPPED_SHOWN),
+        );
+    }
+}
+
+fn summary(report: &Report<'_>) -> String {
+    let inputs = &report.inputs;
+    let found = match report.findings.len() {
+        0 => "no findings".to_owned(),
+        n => counted(n, "finding", "findings"),
+    };
+    let mut line = format!("{found} in {}", counted(inputs.classes, "class", "classes"));
+    if let Some(run) = &report.run {
+        let _ = write!(line, ", {} events", run.events.seen);
+        if run.events.lost > 0 {
+            let _ = write!(line, " ({} lost)", run.events.lost);
+        }
+    }
+    if !inputs.skipped.is_empty() {
+        let _ = write!(line, "; {} skipped", counted(inputs.skipped.len(), "input", "inputs"));
+    }
+    line
+}
+
+fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
+/// Appends a line without trailing blanks.
+fn push_line(out: &mut String, line: std::fmt::Arguments<'_>) {
+    let start = out.len();
+    let _ = out.write_fmt(line);
+    let kept = out[start..].trim_end_matches(' ').len();
+    out.truncate(start + kept);
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,36 @@
+//! `./x bench`: measurements, as ratios within one run. They are for reading: no test fails by the clock.
+
+use anyhow::{Result, bail};
+
+use crate::bench_classes;
+
+/// Something that can be measured.
+pub(crate) struct Bench {
+    name: &'static str,
+    summary: &'static str,
+    run: fn(&[&str]) -> Result<()>,
+}
+
+/// A new measurement is a module and a line here.
+static BENCHES: &[Bench] = &[Bench {
+    name: "classes",
+    summary: "reading and decoding all classes of a JDK, against `unzip -tq`",
+    run: |_| bench_classes::run(),
+}];
+
+pub(crate) fn list() -> Result<()> {
+    for bench in BENCHES {
+        println!("{:12} {}", bench.name, bench.summary);
+    }
+    Ok(())
+}
+
+pub(crate) fn run(name: &str, words: &[&str]) -> Result<()> {
+    match BENCHES.iter().find(|bench| bench.name == name) {
+        Some(bench) => (bench.run)(words),
+        None => {
+            let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
+            bail!("no such bench: {name}; there are: {}", names.join(", "))
+        }
+    }
+}
