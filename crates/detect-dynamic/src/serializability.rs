@@ -56,6 +56,17 @@ impl Detector for Serializability {
         }
     }
 
+    fn on_events(&mut self, events: &[Event]) {
+        // Few enough to stay in the nearest cache until they are used.
+        const AHEAD: usize = 64;
+        for some in events.chunks(AHEAD) {
+            self.engine.fetch(some);
+            for event in some {
+                self.on_event(event);
+            }
+        }
+    }
+
     fn finish(mut self: Box<Self>, tables: &Tables) -> Vec<Finding> {
         self.engine.finish();
         self.told.take(&mut self.engine.verdicts);

@@ -37,8 +37,11 @@ fn a_cut_off_trace_gives_its_whole_chunks() {
     let bytes = binary(&events, &tables);
     for cut in [bytes.len() - 1, bytes.len() - 24, bytes.len() / 2, bytes.len() / 3, 200, 40, 17] {
         let whole = read(&bytes[..cut]).unwrap();
-        let came: Vec<_> =
-            whole.events.iter().filter(|event| !matches!(event.action, Action::Lost { all: true, events: 0 })).collect();
+        let came: Vec<_> = whole
+            .events
+            .iter()
+            .filter(|event| !matches!(event.action, Action::Lost { all: true, events: 0 }))
+            .collect();
         assert!(came.iter().zip(&events).all(|(one, other)| *one == other), "cut at {cut}");
         assert!(!whole.problems.is_empty(), "cut at {cut}");
     }

@@ -75,6 +75,22 @@ impl Engine {
         }
     }
 
+    /// Looks at the variables of the next events without using them, so that they are fetched from memory all at once
+    /// and not one after the other. With few variables they are near anyway.
+    pub(super) fn fetch(&self, events: &[Event]) {
+        const FEW: usize = 1 << 13;
+        if self.variables.len() < FEW {
+            return;
+        }
+        let mut sum = 0;
+        for event in events {
+            if let Action::Read { variable } | Action::Write { variable } = event.action {
+                sum ^= self.variables.get(variable.index()).map_or(0, |state| state.writer.moment());
+            }
+        }
+        std::hint::black_box(sum);
+    }
+
     pub(super) fn on_event(&mut self, event: &Event) {
         let slot = match self.reach.slot(event.thread) {
             Some(slot) => slot,
@@ -82,7 +98,9 @@ impl Engine {
             None => self.reach.admit(event.thread),
         };
         let thread = &mut self.reach.threads[slot.index()];
-        thread.ended = false;
+        if thread.ended {
+            thread.ended = false;
+        }
         if thread.speculating > 0 {
             // What did not run conflicts with nothing.
             match event.action {
@@ -210,7 +228,7 @@ impl Engine {
     }
 
     /// Edge: last write → read.
-    #[inline]
+    #[inline(always)]
     fn read(&mut self, here: Here, variable: VariableId) {
         let state = *self.variable(variable);
         let mark = Mark::new(here.slot, here.moment);
@@ -388,8 +406,8 @@ impl Engine {
         &self.locks[lock.index()]
     }
 
-    /// An edge, if it can matter.
-    #[inline]
+    /// An edge, if it can matter. Rare enough to be kept out of the paths that matter.
+    #[inline(never)]
     fn edge_from(&mut self, mark: Mark, site: SiteId, from: Deed, here: Here, to: Deed, via: Via) {
         if mark.slot() != here.slot && self.reach.matters(mark) {
             let from = self.reach.point(mark, site, from);

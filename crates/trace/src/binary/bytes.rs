@@ -33,22 +33,19 @@ impl<'a> Cursor<'a> {
 
     #[inline]
     pub(super) fn u32(&mut self) -> Option<u32> {
-        // Nearly all numbers have one, two or three bytes.
-        match *self.bytes {
-            [a, ref rest @ ..] if a < 0x80 => {
-                self.bytes = rest;
-                Some(u32::from(a))
+        // Nearly all numbers have up to four bytes. How many is hard to foresee for the processor, so they are taken
+        // without a branch: four bytes are there, and those behind the number are masked out.
+        if let Some(&four) = self.bytes.first_chunk::<4>() {
+            let word = u32::from_le_bytes(four);
+            let ends = !word & 0x8080_8080;
+            if ends != 0 {
+                let last = ends.trailing_zeros();
+                let word = word & (u32::MAX >> (31 - last));
+                self.bytes = &self.bytes[(last as usize + 1) / 8..];
+                return Some(word & 0x7f | word >> 1 & 0x7f << 7 | word >> 2 & 0x7f << 14 | word >> 3 & 0x7f << 21);
             }
-            [a, b, ref rest @ ..] if b < 0x80 => {
-                self.bytes = rest;
-                Some(u32::from(a & 0x7f) | u32::from(b) << 7)
-            }
-            [a, b, c, ref rest @ ..] if c < 0x80 => {
-                self.bytes = rest;
-                Some(u32::from(a & 0x7f) | u32::from(b & 0x7f) << 7 | u32::from(c) << 14)
-            }
-            _ => u32::try_from(self.u64()?).ok(),
         }
+        u32::try_from(self.u64()?).ok()
     }
 
     pub(super) fn u64(&mut self) -> Option<u64> {
