@@ -18,6 +18,7 @@ mod paths;
 mod reach;
 mod rules;
 mod state;
+mod transactions;
 
 #[cfg(test)]
 mod oracle;

@@ -211,7 +211,7 @@ fn deed(deed: Deed, via: Via, tables: &Tables) -> String {
         Deed::Join => format!("waits for the end of thread `{name}`"),
         Deed::Arrive => format!("arrives at `{name}`"),
         Deed::Leave => format!("goes on after `{name}`"),
-        Deed::Any => format!("runs as thread `{name}`"),
+        Deed::Any => "runs".to_owned(),
     }
 }
 
