@@ -12,7 +12,7 @@
 //! Why a segment must end at another thread's word: let t read x, then read what v wrote, then read x again. The second
 //! read of x is reached by v and the first is not. Without it, a thread that then writes x is not after v.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{Action, Event, ObjectId, Ran, Tables, ThreadId, VariableId};
 
 /// Who accessed a field last, and what of it was kept.
@@ -37,8 +37,8 @@ pub struct Filter {
     segments: Vec<u64>,
     /// For each thread that is in a branch: which of its open arms are speculated.
     arms: FxHashMap<ThreadId, Vec<bool>>,
-    /// Who created an object of which some field was never accessed.
-    creators: FxHashMap<ObjectId, ThreadId>,
+    /// For each thread, the objects that it created and nobody else can know yet.
+    fresh: FxHashMap<ThreadId, FxHashSet<ObjectId>>,
     /// For the test that shows what a looser rule loses.
     ends_at_foreign_words: bool,
 }
@@ -60,7 +60,7 @@ impl Filter {
             words: Vec::new(),
             segments: Vec::new(),
             arms: FxHashMap::default(),
-            creators: FxHashMap::default(),
+            fresh: FxHashMap::default(),
             ends_at_foreign_words: true,
         }
     }
@@ -81,7 +81,7 @@ impl Filter {
             Action::Read { variable } => self.read(thread, variable, tables),
             Action::Write { variable } => self.write(thread, variable, tables),
             Action::New { object } => {
-                self.creators.insert(object, thread);
+                self.fresh.entry(thread).or_default().insert(object);
                 true
             }
             Action::Sync { variable, access, interval, .. } => {
@@ -180,6 +180,10 @@ impl Filter {
     }
 
     fn write(&mut self, thread: ThreadId, variable: VariableId, tables: &Tables) -> bool {
+        if !self.is_fresh(thread, variable, tables) {
+            // What is written to a place that others may know can be one of the fresh objects.
+            self.fresh.remove(&thread);
+        }
         let segment = self.segment(thread);
         let keep = self.keep;
         match self.word(variable) {
@@ -202,13 +206,18 @@ impl Filter {
     }
 
     /// The creator's own first access to a field of a fresh object only marks the field: whoever accesses it later got
-    /// the object by an access that is kept.
+    /// the object by an access that is kept and comes after this one.
     fn first(&mut self, thread: ThreadId, variable: VariableId, tables: &Tables, counts: (u8, u8)) -> bool {
-        let fresh = self.creators.get(&tables.variable(variable).object) == Some(&thread);
+        let fresh = self.is_fresh(thread, variable, tables);
         let (reads, writes) = if fresh { (0, 0) } else { counts };
         let segment = self.segment(thread);
         *self.word(variable) = Word::Owned { thread, segment, reads, writes };
         !fresh
+    }
+
+    fn is_fresh(&self, thread: ThreadId, variable: VariableId, tables: &Tables) -> bool {
+        let object = tables.variable(variable).object;
+        self.fresh.get(&thread).is_some_and(|objects| objects.contains(&object))
     }
 
     /// The thread came upon another thread's word; the segment that now begins.
@@ -228,6 +237,7 @@ impl Filter {
             self.segments.resize(thread.index() + 1, 0);
         }
         self.segments[thread.index()] += 1;
+        self.fresh.remove(&thread);
     }
 
     fn word(&mut self, variable: VariableId) -> &mut Word {

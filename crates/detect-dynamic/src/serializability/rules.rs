@@ -1,9 +1,7 @@
 //! How events become edges between threads, and where transactions begin and end.
 
 use rustc_hash::FxHashMap;
-use trace::{
-    Access, Action, BarrierId, Cause, Event, Interval, LockId, Mode, Ran, SiteId, ThreadId, UnitId, VariableId,
-};
+use trace::{Access, Action, BarrierId, Event, Interval, LockId, Mode, Ran, SiteId, ThreadId, VariableId};
 
 use super::paths::{Deed, Hop, Point, Via};
 use super::reach::{Closed, Reach};

@@ -242,6 +242,68 @@ fn the_filter_changes_no_verdict() {
     assert!(cyclic > 500);
 }
 
+/// Threads create objects, use them, publish them in a shared variable, and use what others published.
+fn objects(random: &mut Random) -> (Vec<Event>, Tables) {
+    const OBJECTS: u32 = 6;
+    const THREADS: u64 = 3;
+    let mut tables = Tables::default();
+    let fields: Vec<VariableId> = (1..=OBJECTS).map(|object| tables.add_variable(&format!("f@{object}"))).collect();
+    let places: Vec<VariableId> = (1..=OBJECTS).map(|object| tables.add_variable(&format!("place{object}"))).collect();
+    // Which threads know an object, and whether it can be got from its place.
+    let mut known = vec![[false; THREADS as usize]; OBJECTS as usize];
+    let mut published = vec![false; OBJECTS as usize];
+    let mut created = 0;
+    let mut open = [false; THREADS as usize];
+    let mut events = Vec::new();
+    for _ in 0..300 {
+        let thread = random.below(THREADS) as usize;
+        let object = random.below(u64::from(OBJECTS)) as usize;
+        let access = |variable, writes| if writes { Action::Write { variable } } else { Action::Read { variable } };
+        let action = match random.below(8) {
+            0 if created < OBJECTS as usize => {
+                known[created][thread] = true;
+                created += 1;
+                Action::New { object: trace::ObjectId(created as u64) }
+            }
+            1 => {
+                open[thread] = !open[thread];
+                if open[thread] { begin() } else { Action::UnitEnd { unit: UnitId(0) } }
+            }
+            2 if known[object][thread] => {
+                published[object] = true;
+                access(places[object], true)
+            }
+            3 if published[object] => {
+                known[object][thread] = true;
+                access(places[object], false)
+            }
+            _ if known[object][thread] => access(fields[object], random.one_in(2)),
+            _ => continue,
+        };
+        events.push(Event::new(ThreadId(thread as u32), action));
+    }
+    (events, tables)
+}
+
+#[test]
+fn the_first_use_of_a_fresh_object_can_be_left_out() {
+    let (mut shorter, mut cyclic) = (0, 0);
+    for seed in 0..rounds(3_000, 100_000) {
+        let (events, tables) = objects(&mut Random::new(seed + 5));
+        let mut filter = Filter::for_serializability();
+        let kept: Vec<Event> = events.iter().copied().filter(|event| filter.keeps(event, &tables)).collect();
+        let mut knows_nothing_of_creation = Filter::for_serializability();
+        let more = events.iter().filter(|event| {
+            matches!(event.action, Action::New { .. }) || knows_nothing_of_creation.keeps(event, &tables)
+        });
+        shorter += u64::from(kept.len() < more.count());
+        let whole = judged_units(&events, false);
+        assert_eq!(judged_units(&kept, false), whole, "in\n{}", show(&events));
+        cyclic += u64::from(whole.1 || !whole.0.is_empty());
+    }
+    assert!(shorter > 1_000 && cyclic > 200, "{shorter} traces made shorter, {cyclic} not serializable");
+}
+
 #[test]
 fn a_filter_that_does_not_end_segments_at_foreign_words_loses_violations() {
     let mut lost = 0;

@@ -106,12 +106,12 @@ impl Merger {
             !threads.is_empty()
         });
         self.forced += 1;
-        if let Some(stream) = self.streams.get_mut(&thread) {
-            if let Some((event, order)) = stream.next.take() {
-                stream.queued = true;
-                self.queue.push_back(thread);
-                self.emit(event, order, batch);
-            }
+        if let Some(stream) = self.streams.get_mut(&thread)
+            && let Some((event, order)) = stream.next.take()
+        {
+            stream.queued = true;
+            self.queue.push_back(thread);
+            self.emit(event, order, batch);
         }
         true
     }
@@ -148,10 +148,10 @@ impl Merger {
         match order {
             Order::Free => {}
             Order::Turn(turn) => {
-                if let Action::Acquire { lock, .. } | Action::Release { lock, .. } = event.action {
-                    if turn > self.turns.get(&lock).copied().unwrap_or(0) {
-                        return Some(Wait::Turn(lock));
-                    }
+                if let Action::Acquire { lock, .. } | Action::Release { lock, .. } = event.action
+                    && turn > self.turns.get(&lock).copied().unwrap_or(0)
+                {
+                    return Some(Wait::Turn(lock));
                 }
             }
             Order::AfterWord { thread, segment, reads, writes } => {
@@ -173,10 +173,10 @@ impl Merger {
                 }
             }
             Order::AfterArrivals(count) => {
-                if let Action::Leave { barrier, generation } = event.action {
-                    if self.arrivals.get(&(barrier, generation)).copied().unwrap_or(0) < count {
-                        return Some(Wait::Arrivals(barrier, generation));
-                    }
+                if let Action::Leave { barrier, generation } = event.action
+                    && self.arrivals.get(&(barrier, generation)).copied().unwrap_or(0) < count
+                {
+                    return Some(Wait::Arrivals(barrier, generation));
                 }
             }
             Order::AfterStart => {
