@@ -1,5 +1,7 @@
 //! The commands on traces, from outside: forms, exit codes, damaged input.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};

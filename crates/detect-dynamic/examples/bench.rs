@@ -94,7 +94,7 @@ impl Events {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        ((self.state >> 32) * u64::from(limit) >> 32) as u32
+        (((self.state >> 32) * u64::from(limit)) >> 32) as u32
     }
 
     /// A unit: begin, a lock, accesses to variables that the lock guards, release, end.

@@ -3,6 +3,8 @@
 //! A line `//~ RULE xCOUNT: STEPS` says a finding, its steps in the order in which they happened. `//@ lock-conflicts`
 //! sets the option.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 use std::path::Path;
 
 use detect_dynamic::{DETECTORS, Filter, Options};

@@ -1,5 +1,7 @@
 //! Damaged traces: nothing panics, what is whole is used, and what is lost is told.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{Random, binary, events, read, tables, text};

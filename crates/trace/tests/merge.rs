@@ -1,5 +1,7 @@
 //! Streams of threads are put in an order that the run had.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{Random, read};

@@ -1,5 +1,7 @@
 //! What is written is read again: both forms, all kinds of events.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod common;
 
 use common::{Random, binary, events, read, tables, text};

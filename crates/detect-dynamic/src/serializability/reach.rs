@@ -89,7 +89,7 @@ impl Reach {
         mark.moment() >= self.since[mark.slot().index()]
     }
 
-    /// Whether the mark lies in an open transaction of its thread.
+    /// Notes anew what can still matter of a thread, after a transaction of its own or an entry of its row went.
     fn update_since(&mut self, slot: Slot) {
         let columns = &self.threads[slot.index()].columns;
         let begin = columns.iter().map(|column| self.columns[column.index()].origin.begin).min().unwrap_or(NEVER);
