@@ -2,6 +2,7 @@
 
 use classfile::{Access, Bootstrap, Code, Error};
 use location::{MethodName, Names, Symbol};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::blocks::{Blocks, discover};
@@ -157,6 +158,7 @@ impl Building<'_> {
 
     fn fill_phis(&mut self, predecessors: &[SmallVec<[Predecessor; 2]>]) -> Result<(), Error> {
         let mut operands: SmallVec<[Value; 8]> = SmallVec::new();
+        let mut unset = FxHashSet::default();
         for meeting in std::mem::take(&mut self.phis) {
             operands.clear();
             for predecessor in &predecessors[meeting.block] {
@@ -172,12 +174,15 @@ impl Building<'_> {
                         held
                     }
                 };
-                // Where a path leaves the local unset, nothing reads it afterwards: the phi may stand for itself.
+                // Where a path leaves the local unset, nothing may read it afterwards: the phi can stand for itself.
+                if held.is_none() {
+                    unset.insert(meeting.phi);
+                }
                 operands.push(held.unwrap_or(meeting.phi));
             }
             self.translator.set_operands(meeting.phi, &operands);
         }
-        Ok(())
+        if unset.is_empty() { Ok(()) } else { self.translator.check_loads(unset) }
     }
 }
 
