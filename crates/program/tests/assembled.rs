@@ -61,12 +61,12 @@ fn only_body(program: &Program) -> Result<Body, String> {
 
 #[test]
 fn a_subroutine_is_copied_for_each_call() {
-    let code = Code::default()
-        .jump(JSR, "sub")
-        .jump(JSR, "sub")
-        .op(&[RETURN])
-        .label("sub")
-        .op(&[STORE_REFERENCE_0, 0, RET, 0]);
+    let code = Code::default().jump(JSR, "sub").jump(JSR, "sub").op(&[RETURN]).label("sub").op(&[
+        STORE_REFERENCE_0,
+        0,
+        RET,
+        0,
+    ]);
     // Three pieces of the main part, and the subroutine twice.
     assert_eq!(translate("()V", 1, &code, &[]).unwrap().block_count(), 5);
 }

@@ -20,9 +20,9 @@ fn examine(sources: Vec<ClassSource>) -> usize {
             for (_, section) in sections.iter() {
                 let starts = section.start.map(|start| body.instruction(start).pc);
                 let is_open_at_its_ends = section.ends.iter().all(|end| {
-                    sections.held_at(&body, *end).is_some_and(|held| {
-                        held.iter().any(|held| std::ptr::eq(sections.get(held.section), section))
-                    })
+                    sections
+                        .held_at(&body, *end)
+                        .is_some_and(|held| held.iter().any(|held| std::ptr::eq(sections.get(held.section), section)))
                 });
                 if !is_open_at_its_ends {
                     return Err(format!("{}: the section from {starts:?} ends where it is not open", name()));

@@ -33,10 +33,7 @@ pub(super) fn witnesses(body: &Body, sections: &Sections) -> Vec<Witness> {
             });
         }
     }
-    found
-        .into_iter()
-        .map(|(second, (first, context))| Witness { twice: Twice { first, second }, context })
-        .collect()
+    found.into_iter().map(|(second, (first, context))| Witness { twice: Twice { first, second }, context }).collect()
 }
 
 /// Witnesses by the section that takes the lock again: the first before it, and the context.
@@ -48,13 +45,7 @@ struct Rules<'r> {
 }
 
 impl Rules<'_> {
-    fn flow(
-        &self,
-        block: BlockId,
-        mut state: State,
-        found: &mut Found,
-        mut hand_over: impl FnMut(BlockId, State),
-    ) {
+    fn flow(&self, block: BlockId, mut state: State, found: &mut Found, mut hand_over: impl FnMut(BlockId, State)) {
         let edges = self.body.block(block);
         self.sections.walk(self.body, block, |value, instruction, held| {
             let closed = self.sections.closed_by(self.body, value, held);

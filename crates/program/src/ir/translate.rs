@@ -65,10 +65,6 @@ impl<'t> Translator<'t> {
         self.instructions[value.index()].value_type
     }
 
-    pub(super) fn pc_of(&self, value: Value) -> u32 {
-        self.instructions[value.index()].pc
-    }
-
     fn emit(&mut self, op: Op, pc: u32, value_type: ValueType) -> Value {
         let value = Value(self.next());
         self.instructions.push(Instruction { op, pc, value_type });

@@ -268,11 +268,8 @@ fn join(body: &Body, id: BlockId, block: &Block, incoming: &[Option<State>]) -> 
         .collect();
     // What was known of this block's own phis was known of an earlier round.
     let is_phi = |value: Value| phis.iter().any(|(phi, _)| *phi == value);
-    let reached: SmallVec<[(usize, State); 4]> = incoming
-        .iter()
-        .enumerate()
-        .filter_map(|(position, state)| Some((position, state.clone()?)))
-        .collect();
+    let reached: SmallVec<[(usize, State); 4]> =
+        incoming.iter().enumerate().filter_map(|(position, state)| Some((position, state.clone()?))).collect();
     debug_assert_eq!(incoming.len(), block.predecessors.len());
     let mut joined = State::default();
     let Some(((_, first), others)) = reached.split_first() else { return joined };
@@ -305,12 +302,7 @@ fn join(body: &Body, id: BlockId, block: &Block, incoming: &[Option<State>]) -> 
 }
 
 /// A value that tells on every edge whether a section is open.
-fn find_test(
-    body: &Body,
-    section: SectionId,
-    reached: &[(usize, State)],
-    phis: &[(Value, &[Value])],
-) -> Option<Test> {
+fn find_test(body: &Body, section: SectionId, reached: &[(usize, State)], phis: &[(Value, &[Value])]) -> Option<Test> {
     let is_phi = |value: Value| phis.iter().any(|(phi, _)| *phi == value);
     // What a candidate is called on an edge.
     let tells = |value_on: &dyn Fn(usize) -> Value, when: bool| {
@@ -319,9 +311,7 @@ fn find_test(
             let truth = state.truth(body, value);
             match state.get(section) {
                 None => truth == Some(!when),
-                Some(held) => {
-                    held.test == Some(Test { value, when }) || (held.certain && truth == Some(when))
-                }
+                Some(held) => held.test == Some(Test { value, when }) || (held.certain && truth == Some(when)),
             }
         })
     };
@@ -334,9 +324,7 @@ fn find_test(
     }
     for (_, state) in reached {
         let tests = state.get(section).and_then(|held| held.test).into_iter();
-        let known = state.known.iter().flat_map(|(value, _)| {
-            [true, false].map(|when| Test { value: *value, when })
-        });
+        let known = state.known.iter().flat_map(|(value, _)| [true, false].map(|when| Test { value: *value, when }));
         let mut candidates = tests.chain(known).filter(|test| !is_phi(test.value));
         if let Some(test) = candidates.find(|test| tells(&|_| test.value, test.when)) {
             return Some(test);

@@ -252,8 +252,7 @@ impl Sections {
                 && section.mode != Mode::Optimistic
                 && exit.mode.is_none_or(|mode| mode == section.mode)
         };
-        let by_register =
-            |section: &Section| section.object.is_some_and(|opened| body.without_casts(opened) == object);
+        let by_register = |section: &Section| section.object.is_some_and(|opened| body.without_casts(opened) == object);
         let by_name = |section: &Section| section.lock.same(&exit.lock);
         let matching = |is_it: &dyn Fn(&Section) -> bool| {
             held.iter().rposition(|held| of_kind(self.get(held.section)) && is_it(self.get(held.section)))
@@ -262,9 +261,8 @@ impl Sections {
             Op::Phi(_) => origins(body, object),
             _ => SmallVec::new(),
         };
-        let by_origin = |section: &Section| {
-            section.object.is_some_and(|opened| origins.contains(&body.without_casts(opened)))
-        };
+        let by_origin =
+            |section: &Section| section.object.is_some_and(|opened| origins.contains(&body.without_casts(opened)));
         let innermost = matching(&by_register).or_else(|| matching(&by_name)).or_else(|| matching(&by_origin));
         let Some(innermost) = innermost else { return SmallVec::new() };
         let mut exited: SmallVec<[SectionId; 2]> = smallvec::smallvec![held[innermost].section];
