@@ -6,6 +6,7 @@ mod bench;
 mod bench_classes;
 mod bless;
 mod demo;
+mod jdk_model;
 mod process;
 mod test;
 mod tidy;
@@ -19,6 +20,7 @@ const USAGE: &str = "usage: ./x TASK
   test [--long]   everything that CI runs; --long adds the tests that take minutes
   bench [NAME]    measure; without a name, list what can be measured
   tidy            rules of this repository that no compiler knows
+  jdk-model [JDK] make the model of the JDK's classes that is part of the binary
   bless           write the real output into documents that show it";
 
 fn main() -> ExitCode {
@@ -41,6 +43,8 @@ fn run(words: &[&str]) -> Result<()> {
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
         ["tidy"] => tidy::run(),
+        ["jdk-model"] => jdk_model::run(None),
+        ["jdk-model", home] => jdk_model::run(Some(home)),
         ["bless"] => bless::run(),
         [] | ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

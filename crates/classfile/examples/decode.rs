@@ -1,7 +1,7 @@
 //! Reads the classes of archives and decodes every instruction of every method; prints what it found and the most memory
 //! it held. The reading benchmark runs it as a process of its own, and it is a quick way to try an archive.
 //!
-//! `decode [--threads N] [--read-only] PATH...`
+//! `decode [--threads N] [--read-only | --resolve] PATH...`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example speaks on the terminal")]
 
 use std::fs::File;
@@ -9,8 +9,9 @@ use std::io;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use classfile::ClassSource;
 use classfile::archive::{ArchiveReader, Contents, Kind, ReadAt};
+use classfile::{Class, ClassSource, Error};
+use location::Names;
 use rayon::prelude::*;
 
 struct Input {
@@ -34,20 +35,29 @@ impl ReadAt for Input {
     }
 }
 
+/// How far classes are taken.
+#[derive(Clone, Copy)]
+enum Work {
+    Read,
+    Decode,
+    Resolve,
+}
+
 fn main() -> ExitCode {
     let mut threads = 2;
-    let mut is_decoded = true;
+    let mut work = Work::Decode;
     let mut paths = Vec::new();
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
             "--threads" => threads = arguments.next().and_then(|number| number.parse().ok()).unwrap_or(threads),
-            "--read-only" => is_decoded = false,
+            "--read-only" => work = Work::Read,
+            "--resolve" => work = Work::Resolve,
             _ => paths.push(argument),
         }
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    match pool.map_err(io::Error::other).and_then(|pool| pool.install(|| run(&paths, is_decoded))) {
+    match pool.map_err(io::Error::other).and_then(|pool| pool.install(|| run(&paths, work))) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("decode: {error}");
@@ -56,7 +66,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(paths: &[String], is_decoded: bool) -> io::Result<()> {
+fn run(paths: &[String], work: Work) -> io::Result<()> {
     let start = Instant::now();
     let mut reader = ArchiveReader::default();
     let mut contents = Contents::default();
@@ -70,7 +80,12 @@ fn run(paths: &[String], is_decoded: bool) -> io::Result<()> {
         }
     }
     let read = start.elapsed();
-    let counts = if is_decoded { contents.sources.par_iter().map(decode).collect() } else { Vec::new() };
+    let names = Names::new();
+    let counts: Vec<_> = match work {
+        Work::Read => Vec::new(),
+        Work::Decode => contents.sources.par_iter().map(decode).collect(),
+        Work::Resolve => contents.sources.par_iter().map(|source| resolve(source, &names)).collect(),
+    };
     let total = start.elapsed();
 
     let failed = counts.iter().filter(|count| count.is_err()).count();
@@ -97,8 +112,8 @@ fn run(paths: &[String], is_decoded: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// Methods and instructions of a class.
-fn decode(source: &ClassSource) -> Result<(usize, usize), noak::error::DecodeError> {
+/// Methods and instructions of a class, each instruction decoded and dropped.
+fn decode(source: &ClassSource) -> Result<(usize, usize), Error> {
     use noak::reader::{Attribute, Class, Method, attributes::Code};
 
     let class = Class::new(&source.bytes)?;
@@ -122,6 +137,25 @@ fn decode(source: &ClassSource) -> Result<(usize, usize), noak::error::DecodeErr
         }
     }
     Ok((methods, instructions))
+}
+
+/// The same with operands looked up in the constant pool and names interned, as an analysis wants them.
+fn resolve(source: &ClassSource, names: &Names) -> Result<(usize, usize), Error> {
+    let class = Class::read(&source.bytes)?;
+    let mut result = Ok(());
+    let (mut methods, mut instructions) = (0, 0);
+    class.codes(
+        names,
+        |_| true,
+        |_, code| match code {
+            Ok(code) => {
+                methods += 1;
+                instructions += code.map_or(0, |code| code.instructions.len());
+            }
+            Err(error) => result = Err(error),
+        },
+    );
+    result.map(|()| (methods, instructions))
 }
 
 /// The largest resident set so far, where the system tells it.

@@ -1,6 +1,6 @@
 //! One class: its head, its members, and the way to their code.
 
-use location::{ClassName, MethodName, Names, Symbol};
+use location::{ClassName, Names, Symbol};
 use noak::reader::attributes::AttributeContent;
 use noak::reader::cpool::Item;
 
@@ -17,6 +17,14 @@ const NEWEST_MAJOR: u16 = 70;
 pub struct Access(u16);
 
 impl Access {
+    pub fn from_bits(bits: u16) -> Access {
+        Access(bits)
+    }
+
+    pub fn bits(self) -> u16 {
+        self.0
+    }
+
     pub fn is_public(self) -> bool {
         self.0 & 0x0001 != 0
     }
@@ -128,7 +136,11 @@ impl<'a> Class<'a> {
         Ok(Class { raw })
     }
 
-    fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
+    pub(crate) fn raw(&self) -> &noak::reader::Class<'a> {
+        &self.raw
+    }
+
+    pub(crate) fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
         Pool { raw: self.raw.pool(), names }
     }
 
@@ -276,17 +288,20 @@ impl<'a> Class<'a> {
         })
     }
 
-    /// Decodes the instructions of every method without keeping them, and tells `visit` what each method has.
-    pub fn scan(&self, names: &Names, calls: impl Fn(MethodName) -> bool, mut visit: impl FnMut(usize, Scan)) {
-        let pool = self.pool(names);
-        let wanted: Vec<u16> = self
-            .raw
-            .pool()
-            .iter_indices()
-            .filter(|(_, item)| matches!(item, Item::MethodRef(_) | Item::InterfaceMethodRef(_)))
-            .filter(|(index, _)| pool.method(*index).is_ok_and(&calls))
-            .map(|(index, _)| index.as_u16())
-            .collect();
+    /// Decodes the instructions of every method without keeping them, and tells `visit` what each method has. Calls are
+    /// told by the bare name of the called method.
+    pub fn scan(&self, calls: impl Fn(&str) -> bool, mut visit: impl FnMut(usize, Scan)) {
+        let pool = self.raw.pool();
+        let is_wanted = |item: &Item<'a>| {
+            let name_and_type = match item {
+                Item::MethodRef(method) => method.name_and_type,
+                Item::InterfaceMethodRef(method) => method.name_and_type,
+                _ => return false,
+            };
+            pool.retrieve(name_and_type).is_ok_and(|member| calls(&text(member.name)))
+        };
+        let wanted: Vec<u16> =
+            pool.iter_indices().filter(|(_, item)| is_wanted(item)).map(|(index, _)| index.as_u16()).collect();
         for (index, method) in self.raw.methods().into_iter().enumerate() {
             let scan = method.map_err(Error::from).and_then(|method| self.scan_method(&method, &wanted));
             visit(index, scan.unwrap_or_default());

@@ -11,6 +11,9 @@ mod decode;
 mod descriptor;
 mod error;
 mod instruction;
+mod mention;
+mod module;
+mod references;
 mod source;
 mod text;
 
@@ -23,4 +26,7 @@ pub use error::Error;
 pub use instruction::{
     Against, Arithmetic, ArrayKind, CallKind, Condition, DynamicCall, Instruction, Kind, Operation, StackOp, Switch,
 };
+pub use mention::{Mention, classes_in};
+pub use module::Module;
+pub use references::Reference;
 pub use source::{ClassSource, Skipped};

@@ -26,7 +26,9 @@ fn exercise(bytes: &[u8]) -> Result<(), Error> {
         },
     );
     class.calls_any(|_, _| false);
-    class.scan(&names, |_| true, |_, _| {});
+    class.scan(|_| true, |_, _| {});
+    class.mentions(|_| {});
+    let _ = class.module();
     result
 }
 

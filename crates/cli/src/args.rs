@@ -34,19 +34,14 @@ pub(crate) struct CheckArgs {
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
 
-    /// Classes to know but not to check, separated as in Java's own option
-    #[arg(long, value_name = "PATHS")]
-    pub(crate) classpath: Option<std::ffi::OsString>,
+    #[command(flatten)]
+    pub(crate) known: KnownArgs,
 
     /// Where sources are: the folder that holds the top packages; may be repeated
     ///
     /// Without it, `src` and `src/*/{java,kotlin,scala}` beside or above an input are taken.
     #[arg(long = "source-root", value_name = "DIR")]
     pub(crate) source_roots: Vec<PathBuf>,
-
-    /// A JDK to know the classes of
-    #[arg(long, value_name = "DIR")]
-    pub(crate) jdk: Option<PathBuf>,
 
     /// Run this detector and no others; may be repeated (`fissure explain` lists them)
     #[arg(long = "detector", value_name = "NAME")]
@@ -58,6 +53,19 @@ pub(crate) struct CheckArgs {
     /// How many threads to use; all processors by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) jobs: Option<u16>,
+}
+
+/// Classes to know but not to check.
+#[derive(Args)]
+pub(crate) struct KnownArgs {
+    /// Classes to know but not to check: directories and archives, separated as in Java's own option; `lib/*` for all
+    /// jars in a directory
+    #[arg(long, value_name = "PATHS")]
+    pub(crate) classpath: Option<std::ffi::OsString>,
+
+    /// A JDK to know the classes of, instead of the built-in model of JDK 17
+    #[arg(long, value_name = "DIR")]
+    pub(crate) jdk: Option<PathBuf>,
 }
 
 /// Where a report goes and what it looks like, for every command that writes one.
@@ -87,7 +95,9 @@ impl ValueEnum for FormatArg {
 }
 
 #[derive(Args)]
-#[command(override_usage = "fissure show CLASS.METHOD PATH...\n       fissure show --problems PATH...")]
+#[command(
+    override_usage = "fissure show [OPTIONS] CLASS.METHOD PATH...\n       fissure show --problems [OPTIONS] PATH..."
+)]
 pub(crate) struct ShowArgs {
     /// List the methods that could not be analysed, and those whose sections do not balance, instead of one method
     #[arg(long)]
@@ -97,6 +107,9 @@ pub(crate) struct ShowArgs {
     /// class files and archives to look in
     #[arg(required = true, value_name = "CLASS.METHOD PATH")]
     pub(crate) targets: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) known: KnownArgs,
 }
 
 #[derive(Args)]

@@ -1,6 +1,6 @@
 //! `fissure check`: class files in, report out.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -8,8 +8,9 @@ use detect_static::{Checked, DETECTORS, Detector};
 use program::{Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, KnownArgs};
 use crate::input::{self, InputOptions};
+use crate::known;
 use crate::nearest::nearest;
 use crate::output::{self, Progress};
 use crate::sources::SourceRoots;
@@ -19,13 +20,13 @@ const INCOMPLETE: u8 = 3;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     let detectors = select(&args.detectors)?;
-    require_known_classes(args)?;
     let sources = match args.source_roots.as_slice() {
         [] => SourceRoots::found(&args.paths),
         given => SourceRoots::given(given)?,
     };
 
-    let Analysed { program, checked, skipped } = with_jobs(args.jobs, || analyse(&args.paths, &detectors))??;
+    let Analysed { program, checked, skipped } =
+        with_jobs(args.jobs, || analyse(&args.paths, &args.known, &detectors))??;
     let findings = checked.findings;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -36,7 +37,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
                 .into_iter()
                 .map(|skipped| Skipped { path: skipped.path, reason: skipped.reason })
                 .collect(),
-            jdk: None,
+            jdk: Some(program.jdk().to_owned()),
+            missing: program.missing().iter().map(|class| program.names.readable_class(*class)).collect(),
         },
         run: None,
         findings: &findings,
@@ -57,8 +59,9 @@ struct Analysed {
     skipped: Vec<classfile::Skipped>,
 }
 
-fn analyse(paths: &[PathBuf], detectors: &[&Detector]) -> Result<Analysed> {
+fn analyse(paths: &[PathBuf], known: &KnownArgs, detectors: &[&Detector]) -> Result<Analysed> {
     let progress = Progress::new();
+    let known = known::open(known, &InputOptions::default())?;
     progress.tell("reading");
     let inputs = input::load(paths, &InputOptions::default())?;
     if inputs.sources.is_empty() && inputs.skipped.is_empty() {
@@ -66,7 +69,7 @@ fn analyse(paths: &[PathBuf], detectors: &[&Detector]) -> Result<Analysed> {
         bail!("there are no class files in {}; compile first", paths.join(", "));
     }
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
-    let program = Program::load(inputs.sources);
+    let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
     let checked = detect_static::check(&program, detectors);
     let mut skipped = inputs.skipped;
@@ -108,22 +111,6 @@ fn select(names: &[String]) -> Result<Vec<&'static Detector>> {
         _ => names.iter().any(|name| name == detector.name),
     };
     Ok(DETECTORS.iter().filter(is_chosen).collect())
-}
-
-/// The detectors of today look at one method at a time, so classes that are not checked cannot change what is found.
-/// What was given must exist all the same: a slip that passes today would surprise later.
-fn require_known_classes(args: &CheckArgs) -> Result<()> {
-    let exists =
-        |path: &Path| std::fs::metadata(path).map(drop).with_context(|| format!("cannot read `{}`", path.display()));
-    for path in args.classpath.iter().flat_map(std::env::split_paths) {
-        if !path.as_os_str().is_empty() {
-            exists(&path)?;
-        }
-    }
-    match &args.jdk {
-        Some(jdk) => exists(jdk).context("no JDK"),
-        None => Ok(()),
-    }
 }
 
 /// Runs `work` on so many threads.

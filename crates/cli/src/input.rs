@@ -47,12 +47,12 @@ pub(crate) fn load(paths: &[PathBuf], options: &InputOptions) -> Result<Inputs> 
             read_found(&found.files, &mut reader, &mut contents);
         } else if metadata.is_file() {
             let file = InputFile::open(path).map_err(|error| describe(path, &error))?;
-            let Some(kind) = Kind::of(&file).with_context(|| show(path))? else {
-                bail!("{}: neither a class file nor an archive of class files", show(path));
+            let Some(kind) = Kind::of(&file).with_context(|| format!("cannot read `{}`", show(path)))? else {
+                bail!("cannot read `{}`: neither a class file nor an archive of class files", show(path));
             };
             reader.read(&show(path), kind, &file, &mut contents);
         } else {
-            bail!("{}: neither a file nor a directory", show(path));
+            bail!("cannot read `{}`: neither a file nor a directory", show(path));
         }
     }
     let Contents { sources, skipped } = contents;
@@ -60,16 +60,16 @@ pub(crate) fn load(paths: &[PathBuf], options: &InputOptions) -> Result<Inputs> 
 }
 
 /// One line, without the operating system's error number.
-fn describe(path: &Path, error: &io::Error) -> anyhow::Error {
+pub(crate) fn describe(path: &Path, error: &io::Error) -> anyhow::Error {
     let path = show(path);
     match error.kind() {
-        io::ErrorKind::NotFound => anyhow::anyhow!("{path}: no such file or directory"),
-        io::ErrorKind::PermissionDenied => anyhow::anyhow!("{path}: permission denied"),
-        _ => anyhow::anyhow!("{path}: {error}"),
+        io::ErrorKind::NotFound => anyhow::anyhow!("cannot read `{path}`: no such file or directory"),
+        io::ErrorKind::PermissionDenied => anyhow::anyhow!("cannot read `{path}`: permission denied"),
+        _ => anyhow::anyhow!("cannot read `{path}`: {error}"),
     }
 }
 
-fn show(path: &Path) -> String {
+pub(crate) fn show(path: &Path) -> String {
     shown(path.as_os_str().as_encoded_bytes())
 }
 
@@ -211,13 +211,13 @@ fn unreadable(path: &Path, error: &io::Error) -> Skipped {
 }
 
 /// A file that several threads read at once.
-struct InputFile {
+pub(crate) struct InputFile {
     file: File,
     size: u64,
 }
 
 impl InputFile {
-    fn open(path: &Path) -> io::Result<InputFile> {
+    pub(crate) fn open(path: &Path) -> io::Result<InputFile> {
         let file = File::open(path)?;
         let size = file.metadata()?.len();
         Ok(InputFile { file, size })

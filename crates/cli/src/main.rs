@@ -4,6 +4,7 @@ mod args;
 mod check;
 mod explain;
 mod input;
+mod known;
 mod nearest;
 mod output;
 mod show;

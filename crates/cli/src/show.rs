@@ -5,25 +5,26 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use program::{MethodId, Program};
+use program::summary::Summaries;
+use program::{CallGraph, Calls, MethodId, Program};
 
-use crate::args::ShowArgs;
+use crate::args::{KnownArgs, ShowArgs};
 use crate::input::{self, InputOptions};
 use crate::nearest::nearest;
-use crate::{check, output};
+use crate::{check, known, output};
 
 /// More methods than this are a slip of the pattern.
 const MOST: usize = 50;
 
 pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
     if args.problems {
-        return output::print(&problems(&load(&args.targets)?)).map(|()| ExitCode::SUCCESS);
+        return output::print(&problems(&load(&args.targets, &args.known)?)).map(|()| ExitCode::SUCCESS);
     }
     let (method, paths) = match args.targets.split_first() {
         Some((method, paths)) if !paths.is_empty() => (method.to_string_lossy(), paths),
         _ => bail!("`show` takes a method and where to look for it: fissure show CLASS.METHOD PATH..."),
     };
-    let program = load(paths)?;
+    let program = load(paths, &args.known)?;
     let methods: Vec<MethodId> =
         program.methods().filter(|candidate| is_named(&full_name(&program, *candidate), &method)).collect();
     match methods.len() {
@@ -31,13 +32,23 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         count if count > MOST => bail!("`{method}` names {count} methods; add the class or package"),
         _ => {}
     }
-    let texts: Vec<String> = methods.into_iter().map(|method| program::show_method(&program, method)).collect();
+    let calls = Calls::of(&program, CallGraph::default());
+    let summaries = Summaries::of(&program, &calls, |_| true);
+    let texts: Vec<String> = methods
+        .into_iter()
+        .map(|method| {
+            let summary = program::show_summary(&program, &summaries, method);
+            format!("{}summary\n{summary}", program::show_method(&program, method))
+        })
+        .collect();
     output::print(&texts.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn load(paths: &[PathBuf]) -> Result<Program> {
-    Ok(Program::load(input::load(paths, &InputOptions::default())?.sources))
+fn load(paths: &[PathBuf], known: &KnownArgs) -> Result<Program> {
+    let options = InputOptions::default();
+    let known = known::open(known, &options)?;
+    Ok(Program::load(input::load(paths, &options)?.sources, known))
 }
 
 /// Translates every method, and lists those that cannot be and those whose sections do not balance.

@@ -2,7 +2,7 @@
 
 use classfile::ClassSource;
 use detect_static::{DETECTORS, Detector, check};
-use program::Program;
+use program::{Known, Program};
 
 #[test]
 fn findings_are_those_that_the_fixtures_mark() {
@@ -10,7 +10,7 @@ fn findings_are_those_that_the_fixtures_mark() {
     fixture::check_findings("fixtures/static", |compiled| {
         let files = fixture::class_files(&compiled.classes);
         let sources = files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect();
-        let program = Program::load(sources);
+        let program = Program::load(sources, Known::default());
         assert_eq!(program.skipped(), [], "{}", compiled.describe());
         let checked = check(&program, &detectors);
         assert_eq!(checked.unreadable, [], "{}", compiled.describe());

@@ -1,11 +1,13 @@
 //! Classes, methods and fields of the program, by number.
 //!
-//! Numbers follow the order of names, so that whatever is computed by number comes out the same in every run.
+//! Classes that are checked come first, then those that are only known; both in the order of names, so that whatever is
+//! computed by number comes out the same in every run, and what is checked has the same number whatever is known.
 
 use classfile::{Class, Error, Field, Header, Method, Skipped};
 use location::{ClassName, FieldName, MethodName, Names};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use crate::derived::DerivedLocks;
 use crate::ir::{self, Body};
@@ -28,6 +30,7 @@ impl MethodId {
 /// A class with its bytes; code is translated when a method is asked for.
 pub(crate) struct ClassEntry {
     pub(crate) header: Header,
+    /// Empty if only the head is known. Then no method has code.
     pub(crate) bytes: Vec<u8>,
     pub(crate) path: String,
     pub(crate) first_method: u32,
@@ -43,24 +46,67 @@ pub struct Unreadable {
     pub reason: Error,
 }
 
-/// All classes of one analysis.
+/// How many there are.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Counts {
+    pub(crate) classes: usize,
+    pub(crate) methods: usize,
+}
+
+/// What every array is.
+pub(crate) struct Roots {
+    object: ClassName,
+    cloneable: ClassName,
+    serializable: ClassName,
+}
+
+impl Roots {
+    pub(crate) fn of(names: &Names) -> Roots {
+        Roots {
+            object: names.class("java/lang/Object"),
+            cloneable: names.class("java/lang/Cloneable"),
+            serializable: names.class("java/io/Serializable"),
+        }
+    }
+}
+
+/// All classes of one analysis: those that are checked, and those that are only known because checked ones name them.
+///
+/// Looking at every class, method or body means the checked ones; looking something up by name sees all.
 pub struct Program {
     pub names: Names,
-    /// Sorted by name.
+    pub(crate) roots: Roots,
+    /// First those that are checked, then the others; both sorted by name.
     pub(crate) classes: Vec<ClassEntry>,
+    /// How many of the classes and methods are checked.
+    pub(crate) checked: Counts,
     pub(crate) by_name: FxHashMap<ClassName, ClassId>,
     pub(crate) class_of_method: Vec<ClassId>,
     pub(crate) class_of_field: Vec<ClassId>,
     pub(crate) skipped: Vec<Skipped>,
+    pub(crate) missing: Vec<ClassName>,
+    pub(crate) jdk: String,
     pub(crate) derived_locks: DerivedLocks,
 }
 
 impl Program {
+    /// How many classes are checked.
     pub fn class_count(&self) -> usize {
+        self.checked.classes
+    }
+
+    /// How many methods are checked. A table by [`MethodId::index`] needs [`Program::known_method_count`] places.
+    pub fn method_count(&self) -> usize {
+        self.checked.methods
+    }
+
+    /// How many classes are known, checked or not.
+    pub fn known_class_count(&self) -> usize {
         self.classes.len()
     }
 
-    pub fn method_count(&self) -> usize {
+    /// How many methods are known, checked or not.
+    pub fn known_method_count(&self) -> usize {
         self.class_of_method.len()
     }
 
@@ -69,12 +115,33 @@ impl Program {
         &self.skipped
     }
 
+    /// Classes that are named and were found nowhere, sorted by name.
+    pub fn missing(&self) -> &[ClassName] {
+        &self.missing
+    }
+
+    /// Where knowledge of the JDK's classes comes from: `embedded 17`, `JDK 25.0.1`.
+    pub fn jdk(&self) -> &str {
+        &self.jdk
+    }
+
+    /// The classes that are checked, in order.
     pub fn classes(&self) -> impl ExactSizeIterator<Item = ClassId> + use<> {
+        (0..self.checked.classes as u32).map(ClassId)
+    }
+
+    /// All classes that are known, the checked ones first.
+    pub fn known_classes(&self) -> impl ExactSizeIterator<Item = ClassId> + use<> {
         (0..self.classes.len() as u32).map(ClassId)
     }
 
+    pub fn is_checked(&self, class: ClassId) -> bool {
+        (class.0 as usize) < self.checked.classes
+    }
+
+    /// The methods of classes that are checked, in order.
     pub fn methods(&self) -> impl ExactSizeIterator<Item = MethodId> + use<> {
-        (0..self.class_of_method.len() as u32).map(MethodId)
+        (0..self.checked.methods as u32).map(MethodId)
     }
 
     pub fn methods_of(&self, class: ClassId) -> impl ExactSizeIterator<Item = MethodId> + use<> {
@@ -157,9 +224,15 @@ impl Program {
         self.resolve_field(name).is_some_and(|field| self.field(field).access.is_final())
     }
 
-    /// Whether `class` is, extends or implements `ancestor`, as far as loaded classes tell.
+    /// Whether `class` is, extends or implements `ancestor`, as far as known classes tell. Both may be arrays.
     pub fn is_subtype(&self, class: ClassName, ancestor: ClassName) -> bool {
-        let mut pending = vec![class];
+        if class == ancestor || ancestor == self.roots.object {
+            return true;
+        }
+        if self.class(class).is_none() {
+            return self.is_array_subtype(self.names.text(class.0), ancestor);
+        }
+        let mut pending: SmallVec<[ClassName; 16]> = smallvec![class];
         let mut seen = 0;
         while let Some(class) = pending.pop() {
             if class == ancestor {
@@ -169,10 +242,33 @@ impl Program {
             if let Some(class) = self.class(class).filter(|_| seen <= 1_000) {
                 let header = self.header(class);
                 pending.extend(header.super_class);
-                pending.extend(&header.interfaces);
+                pending.extend(header.interfaces.iter().copied());
             }
         }
         false
+    }
+
+    /// Whether an array, given by descriptor, is also an `ancestor` other than itself and `Object`. Arrays of
+    /// references are subtypes as their elements are.
+    fn is_array_subtype(&self, array: &str, ancestor: ClassName) -> bool {
+        let Some(element) = array.strip_prefix('[') else { return false };
+        if ancestor == self.roots.cloneable || ancestor == self.roots.serializable {
+            return true;
+        }
+        let Some(of) = self.names.text(ancestor.0).strip_prefix('[') else { return false };
+        match (self.element_class(element), self.element_class(of)) {
+            (Some(element), Some(of)) => self.is_subtype(element, of),
+            _ => false,
+        }
+    }
+
+    /// The class of an array's elements by their descriptor; `None` for primitives and for what nothing names.
+    fn element_class(&self, descriptor: &str) -> Option<ClassName> {
+        let name = match descriptor.strip_prefix('L') {
+            Some(class) => class.strip_suffix(';')?,
+            None => descriptor.starts_with('[').then_some(descriptor)?,
+        };
+        self.names.lookup(name).map(ClassName)
     }
 
     /// Whether a method may contain a section: it is synchronized, enters a monitor, or calls what may be a lock.
@@ -191,14 +287,14 @@ impl Program {
         }
     }
 
-    /// Translates each method that `wanted` accepts, hands it to `visit`, and drops it again. Works on all cores;
-    /// results come in the order of methods.
+    /// Translates each method of a checked class that `wanted` accepts, hands it to `visit`, and drops it again. Works on
+    /// all cores; results come in the order of methods.
     pub fn visit_bodies<R: Send>(
         &self,
         wanted: impl Fn(MethodId) -> bool + Sync,
         visit: impl Fn(MethodId, Body) -> R + Sync,
     ) -> Vec<Result<R, Unreadable>> {
-        (0..self.classes.len() as u32)
+        (0..self.checked.classes as u32)
             .into_par_iter()
             .flat_map_iter(|class| self.bodies_of(ClassId(class), &wanted, &visit))
             .collect()

@@ -3,19 +3,31 @@
 //! Knows nothing of detectors, and does no IO: classes come in as bytes.
 
 pub mod ir;
+pub mod jdk;
+pub mod model;
+pub mod outline;
+pub mod summary;
 
+mod annotation;
+mod calls;
 mod class;
 mod control;
 mod derived;
+mod hierarchy;
+mod known;
 mod load;
 mod lock;
 mod path;
 mod section;
 mod show;
 
+pub use annotation::{Annotations, Guard, Mark};
+pub use calls::{CallGraph, Calls, MAX_TARGETS, Targets};
 pub use class::{ClassId, FieldId, MethodId, Program, Unreadable};
 pub use control::{ControlDependence, Dependence};
+pub use hierarchy::Hierarchy;
+pub use known::{Finder, Known, Platform};
 pub use lock::{LockKind, Mode};
 pub use path::{MAX_STEPS, Path, Paths, Root, Step};
 pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};
-pub use show::{show_method, show_problems};
+pub use show::{show_method, show_problems, show_summary};

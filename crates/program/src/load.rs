@@ -1,67 +1,63 @@
-//! Reads classes into a [`Program`].
+//! Reads classes into a [`Program`]: those that are checked, and what is known of the classes that they name.
 
-use classfile::{Class, ClassSource, Error, Header, Skipped};
-use location::{MethodName, Names};
+use classfile::{Class, ClassSource, Error, Header, Mention, Skipped, classes_in};
+use location::{ClassName, Names, Symbol};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::class::{ClassEntry, ClassId, Program};
+use crate::class::{ClassEntry, ClassId, Counts, Program, Roots};
 use crate::derived::DerivedLocks;
+use crate::known::{Known, Platform};
 use crate::lock;
 
 impl Program {
-    /// Reads the classes, in parallel. What cannot be read is in [`Program::skipped`].
+    /// Reads the classes to check, in parallel, and looks up the classes that they name and what those inherit from.
+    /// What cannot be read is in [`Program::skipped`], what is nowhere in [`Program::missing`].
     ///
     /// Of two classes with one name the first counts, as on a class path.
-    pub fn load(sources: Vec<ClassSource>) -> Program {
+    pub fn load(sources: Vec<ClassSource>, known: Known) -> Program {
         let names = Names::new();
-        let read: Vec<Result<(ClassSource, Header, Vec<bool>), Skipped>> = sources
-            .into_par_iter()
-            .map(|source| match read(&source.bytes, &names) {
-                Ok((header, may_lock)) => Ok((source, header, may_lock)),
-                Err(reason) => Err(Skipped { path: source.path, reason: reason.to_string() }),
-            })
-            .collect();
+        let Reading { read, mentioned } = read_all(sources, &names);
         let mut skipped = Vec::new();
-        let mut by_name: FxHashMap<_, usize> = FxHashMap::default();
-        let mut classes: Vec<ClassEntry> = Vec::with_capacity(read.len());
+        let mut checked: Vec<ClassEntry> = Vec::with_capacity(read.len());
+        let mut seen: FxHashSet<ClassName> = FxHashSet::default();
         for class in read {
             match class {
-                Ok((source, header, may_lock)) => {
-                    if header.access.is_module() || by_name.contains_key(&header.name) {
-                        continue;
-                    }
-                    by_name.insert(header.name, classes.len());
-                    classes.push(ClassEntry {
-                        header,
-                        bytes: source.bytes,
-                        path: source.path,
-                        first_method: 0,
-                        first_field: 0,
-                        may_lock,
-                    });
-                }
+                Ok(entry) if entry.header.access.is_module() || !seen.insert(entry.header.name) => {}
+                Ok(entry) => checked.push(entry),
                 Err(unread) => skipped.push(unread),
             }
         }
+        let jdk = known.platform.version().to_owned();
+        let LookedUp { found, missing, skipped: unread } = look_up(mentioned, seen, known, &names);
+        skipped.extend(unread);
         skipped.sort();
-        classes.sort_by(|a, b| names.text(a.header.name.0).cmp(names.text(b.header.name.0)));
+        sort_by_name(&mut checked, &names);
+
         let mut program = Program {
+            roots: Roots::of(&names),
             names,
-            classes,
+            classes: checked,
+            checked: Counts::default(),
             by_name: FxHashMap::default(),
             class_of_method: Vec::new(),
             class_of_field: Vec::new(),
             skipped,
+            missing,
+            jdk,
             derived_locks: DerivedLocks::default(),
         };
-        program.number();
+        program.number(0);
+        program.checked = Counts { classes: program.classes.len(), methods: program.class_of_method.len() };
+        program.classes.extend(found);
+        program.number(program.checked.classes);
         program.derived_locks = DerivedLocks::find(&program);
         program
     }
 
-    fn number(&mut self) {
-        for (index, entry) in self.classes.iter_mut().enumerate() {
+    /// Gives numbers to the classes from this one on, and to their members.
+    fn number(&mut self, first: usize) {
+        for (index, entry) in self.classes.iter_mut().enumerate().skip(first) {
             let class = ClassId(index as u32);
             self.by_name.insert(entry.header.name, class);
             entry.first_method = self.class_of_method.len() as u32;
@@ -72,15 +68,183 @@ impl Program {
     }
 }
 
+fn sort_by_name(classes: &mut [ClassEntry], names: &Names) {
+    classes.sort_by_cached_key(|class| names.text(class.header.name.0));
+}
+
+/// Classes in the order of their sources, and what they name.
+#[derive(Default)]
+struct Reading {
+    read: Vec<Result<ClassEntry, Skipped>>,
+    mentioned: Mentioned,
+}
+
+/// A thread reads so many classes before it hands over what they name: fewer repeat more names, more leave threads idle.
+const READ_AT_LEAST: usize = 64;
+
+fn read_all(sources: Vec<ClassSource>, names: &Names) -> Reading {
+    let parts: Vec<Reading> = sources
+        .into_par_iter()
+        .with_min_len(READ_AT_LEAST)
+        .fold(Reading::default, |mut part, source| {
+            part.read.push(read(source, names, Some(&mut part.mentioned)));
+            part
+        })
+        .collect();
+    let mut parts = parts.into_iter();
+    let mut whole = parts.next().unwrap_or_default();
+    for part in parts {
+        whole.read.extend(part.read);
+        whole.mentioned.classes.extend(part.mentioned.classes);
+        whole.mentioned.declared.extend(part.mentioned.declared);
+    }
+    whole
+}
+
+/// Takes a class apart as far as its head and a quick look at its code.
+fn read(source: ClassSource, names: &Names, mentioned: Option<&mut Mentioned>) -> Result<ClassEntry, Skipped> {
+    match try_read(&source.bytes, names, mentioned) {
+        Ok((header, may_lock)) => {
+            Ok(ClassEntry { header, bytes: source.bytes, path: source.path, first_method: 0, first_field: 0, may_lock })
+        }
+        Err(reason) => Err(Skipped { path: source.path, reason: reason.to_string() }),
+    }
+}
+
 /// The head of a class, and which of its methods may contain a section.
-fn read(bytes: &[u8], names: &Names) -> Result<(Header, Vec<bool>), Error> {
+fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> Result<(Header, Vec<bool>), Error> {
     let class = Class::read(bytes)?;
     let header = class.header(names)?;
     let mut may_lock = vec![false; header.methods.len()];
-    let is_lock = |method: MethodName| lock::may_be_lock_operation(names.text(method.name));
-    class.scan(names, is_lock, |index, scan| may_lock[index] = scan.monitors || scan.calls);
+    class.scan(lock::may_be_lock_operation, |index, scan| may_lock[index] = scan.monitors || scan.calls);
     for (method, may_lock) in header.methods.iter().zip(&mut may_lock) {
         *may_lock |= method.access.is_synchronized();
     }
+    if let Some(mentioned) = mentioned.filter(|_| !header.access.is_module()) {
+        mentioned.add(&class, &header);
+    }
     Ok((header, may_lock))
+}
+
+/// Which classes the classes to check name, each thing once.
+#[derive(Default)]
+struct Mentioned {
+    classes: FxHashSet<Box<str>>,
+    /// Descriptors whose classes are among `classes`.
+    used: FxHashSet<Box<str>>,
+    /// Descriptors of declared members, whose classes are not looked at yet.
+    declared: FxHashSet<Symbol>,
+}
+
+impl Mentioned {
+    fn add(&mut self, class: &Class<'_>, header: &Header) {
+        class.mentions(|mention| match mention {
+            Mention::Class(array) if array.starts_with('[') => self.add_descriptor(array),
+            Mention::Class(class) => self.add_class(class),
+            Mention::Descriptor(descriptor) => self.add_descriptor(descriptor),
+        });
+        self.declared.extend(header.fields.iter().map(|field| field.descriptor));
+        self.declared.extend(header.methods.iter().map(|method| method.descriptor));
+    }
+
+    fn add_class(&mut self, class: &str) {
+        if !self.classes.contains(class) {
+            self.classes.insert(class.into());
+        }
+    }
+
+    fn add_descriptor(&mut self, descriptor: &str) {
+        if !self.used.contains(descriptor) {
+            self.used.insert(descriptor.into());
+            classes_in(descriptor).for_each(|class| self.add_class(class));
+        }
+    }
+
+    /// The names of all classes.
+    fn finish(mut self, names: &Names) -> impl Iterator<Item = ClassName> {
+        for descriptor in std::mem::take(&mut self.declared) {
+            self.add_descriptor(names.text(descriptor));
+        }
+        self.classes.into_iter().map(|class| names.class(&class))
+    }
+}
+
+struct LookedUp {
+    /// Sorted by name.
+    found: Vec<ClassEntry>,
+    /// Sorted by text.
+    missing: Vec<ClassName>,
+    skipped: Vec<Skipped>,
+}
+
+/// Finds the classes that are mentioned and not checked, and what they inherit from.
+fn look_up(mentioned: Mentioned, mut seen: FxHashSet<ClassName>, mut known: Known, names: &Names) -> LookedUp {
+    let mut result = LookedUp { found: Vec::new(), missing: Vec::new(), skipped: Vec::new() };
+    let mut wanted: Vec<ClassName> = mentioned.finish(names).filter(|class| seen.insert(*class)).collect();
+    while !wanted.is_empty() {
+        wanted.sort_by_cached_key(|class| names.text(class.0));
+        let before = result.found.len();
+        let mut rest = wanted;
+        if let Some(class_path) = &mut known.class_path {
+            rest = find(class_path.as_mut(), rest, names, &mut result);
+        }
+        rest = match &mut known.platform {
+            Platform::Installed { classes, .. } => find(classes.as_mut(), rest, names, &mut result),
+            Platform::Embedded(jdk) => {
+                let decode = |class: &ClassName| jdk.class(names.text(class.0), names).ok_or(*class);
+                let decoded: Vec<Result<Header, ClassName>> = rest.par_iter().map(decode).collect();
+                let mut rest = Vec::new();
+                for class in decoded {
+                    match class {
+                        Ok(header) => result.found.push(without_code(header, jdk.version())),
+                        Err(name) => rest.push(name),
+                    }
+                }
+                rest
+            }
+        };
+        result.missing.extend(rest);
+        let parents = result.found[before..]
+            .iter()
+            .flat_map(|entry| entry.header.super_class.iter().chain(&entry.header.interfaces));
+        wanted = parents.copied().filter(|parent| seen.insert(*parent)).collect();
+    }
+    sort_by_name(&mut result.found, names);
+    result.missing.sort_by_cached_key(|class| names.text(class.0));
+    result
+}
+
+/// Looks classes up in one place, and returns those that are not there.
+fn find(
+    finder: &mut dyn crate::Finder,
+    wanted: Vec<ClassName>,
+    names: &Names,
+    result: &mut LookedUp,
+) -> Vec<ClassName> {
+    let texts: Vec<&str> = wanted.iter().map(|class| names.text(class.0)).collect();
+    let sources = finder.find(&texts);
+    let read: Vec<(ClassName, Option<Result<ClassEntry, Skipped>>)> = wanted
+        .into_par_iter()
+        .zip(sources)
+        .map(|(class, source)| (class, source.map(|source| source.and_then(|source| read(source, names, None)))))
+        .collect();
+    let mut rest = Vec::new();
+    for (class, entry) in read {
+        match entry {
+            Some(Ok(entry)) if entry.header.name == class => result.found.push(entry),
+            // A file of the right name with another class in it, as where the case of letters does not count.
+            Some(Ok(_)) | None => rest.push(class),
+            Some(Err(unread)) => {
+                result.skipped.push(unread);
+                result.missing.push(class);
+            }
+        }
+    }
+    rest
+}
+
+/// A class of which no bytes are at hand.
+fn without_code(header: Header, path: &str) -> ClassEntry {
+    let may_lock = header.methods.iter().map(|method| method.access.is_synchronized()).collect();
+    ClassEntry { header, bytes: Vec::new(), path: path.to_owned(), first_method: 0, first_field: 0, may_lock }
 }

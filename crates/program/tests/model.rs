@@ -8,14 +8,16 @@ use classfile::ClassSource;
 use fixture::{Compiled, Fact};
 use location::Names;
 use program::ir::{BlockId, Body, Op, Value, ValueType};
-use program::{ControlDependence, Held, LockKind, Mode, Paths, Problem, Program, Section, SectionKind, Sections, Step};
+use program::{
+    ControlDependence, Held, Known, LockKind, Mode, Paths, Problem, Program, Section, SectionKind, Sections, Step,
+};
 
 #[test]
 fn the_model_is_what_the_fixtures_say() {
     fixture::check_facts("fixtures/model", |compiled| {
         let files = fixture::class_files(&compiled.classes);
         let sources = files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect();
-        let program = Program::load(sources);
+        let program = Program::load(sources, Known::default());
         assert_eq!(program.skipped(), [], "{}", compiled.describe());
         facts(&program, compiled)
     });

@@ -37,6 +37,8 @@ pub struct Inputs {
     pub skipped: Vec<Skipped>,
     /// Where knowledge of the JDK's classes came from, as `embedded 17`. `None` if there was none.
     pub jdk: Option<String>,
+    /// Classes that are named and not known, with dots, sorted.
+    pub missing: Vec<String>,
 }
 
 /// An input that was not analysed.

@@ -75,6 +75,7 @@ pub(crate) fn report(findings: &[Finding]) -> Report<'_> {
             methods: 12,
             skipped: vec![Skipped { path: "app.jar!/Bad.class".to_owned(), reason: "ends too early".to_owned() }],
             jdk: None,
+            missing: Vec::new(),
         },
         run: None,
         findings,

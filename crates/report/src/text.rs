@@ -14,6 +14,9 @@ pub use palette::Palette;
 /// More skipped inputs than this are counted, not listed.
 const SKIPPED_SHOWN: usize = 10;
 
+/// So many missing classes are named; all are counted.
+const MISSING_SHOWN: usize = 3;
+
 pub(crate) fn render(report: &Report<'_>, sources: &dyn Sources, palette: Palette) -> String {
     let mut out = String::new();
     let mut hints = Hints::default();
@@ -22,6 +25,7 @@ pub(crate) fn render(report: &Report<'_>, sources: &dyn Sources, palette: Palett
         out.push('\n');
     }
     write_skipped(&mut out, report);
+    write_missing(&mut out, &report.inputs.missing);
     for hint in hints.lines() {
         push_line(&mut out, format_args!("hint: {hint}"));
     }
@@ -70,6 +74,20 @@ fn write_skipped(out: &mut String, report: &Report<'_>) {
             out,
             format_args!("skipped: {} more, all listed with `--format json`", skipped.len() - SKIPPED_SHOWN),
         );
+    }
+}
+
+/// Never an error: what a missing class does is taken for unknown.
+fn write_missing(out: &mut String, missing: &[String]) {
+    let examples: Vec<String> = missing.iter().take(MISSING_SHOWN).map(|class| one_line(class)).collect();
+    let (examples, tell) = (examples.join(", "), "`--classpath` tells where");
+    match missing.len() {
+        0 => {}
+        1 => push_line(out, format_args!("hint: 1 class is not known, {examples}: {tell} it is")),
+        n if n <= MISSING_SHOWN => {
+            push_line(out, format_args!("hint: {n} classes are not known, {examples}: {tell} they are"));
+        }
+        n => push_line(out, format_args!("hint: {n} classes are not known, e.g. {examples}: {tell} they are")),
     }
 }
 

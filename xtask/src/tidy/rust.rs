@@ -6,7 +6,10 @@ use super::tree::Tree;
 const LONGEST: usize = 500;
 
 /// Files that may be longer, each with the reason.
-const LONG_FILES: &[(&str, &str)] = &[];
+const LONG_FILES: &[(&str, &str)] = &[(
+    "crates/program/src/section.rs",
+    "what takes and gives back locks, and the walk that follows it, are one state",
+)];
 
 /// Each in two parts, so that this file passes its own check.
 const FORBIDDEN: &[(&str, &str, &str)] = &[
@@ -22,6 +25,10 @@ const OUTSIDE: &[&str] = &["fs", "env", "process", "net"];
 const MAY_DO_IO: &[&str] = &["crates/cli/", "crates/agent/", "crates/fixture/", "xtask/"];
 
 pub(crate) fn check(tree: &Tree) -> Vec<String> {
+    check_with(tree, LONG_FILES)
+}
+
+fn check_with(tree: &Tree, long_files: &[(&str, &str)]) -> Vec<String> {
     let mut wrong = Vec::new();
     for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {
         if !text.starts_with("//!") {
@@ -35,7 +42,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
         }
         let code = without_tests(path, text);
         let length = code.lines().count();
-        if length > LONGEST && LONG_FILES.iter().all(|(long, _)| *long != path) {
+        if length > LONGEST && long_files.iter().all(|(long, _)| *long != path) {
             wrong.push(format!("{path}: {length} lines without tests, more than {LONGEST}"));
         }
         if MAY_DO_IO.iter().all(|start| !path.starts_with(start)) {
@@ -46,7 +53,7 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
             }
         }
     }
-    for (path, _) in LONG_FILES {
+    for (path, _) in long_files {
         let is_long = tree.text(path).is_some_and(|text| without_tests(path, text).lines().count() > LONGEST);
         if !is_long {
             wrong.push(format!("{path}: is listed as a long file and is none"));
@@ -55,9 +62,9 @@ pub(crate) fn check(tree: &Tree) -> Vec<String> {
     wrong
 }
 
-/// The text before the tests; nothing of a file that is all tests.
+/// The text before the tests; nothing of a file that is all tests, or an example for developers.
 fn without_tests<'a>(path: &str, text: &'a str) -> &'a str {
-    let is_test = path.contains("/tests/") || path.ends_with("/tests.rs");
+    let is_test = path.contains("/tests/") || path.ends_with("/tests.rs") || path.contains("/examples/");
     if is_test {
         return "";
     }
@@ -83,7 +90,7 @@ mod tests {
     use super::*;
 
     fn wrong(path: &str, text: &str) -> Vec<String> {
-        check(&Tree::of(&[(path, text)]))
+        check_with(&Tree::of(&[(path, text)]), &[])
     }
 
     #[test]
@@ -113,6 +120,14 @@ mod tests {
         assert_eq!(wrong("crates/a/tests/all.rs", &long), [""; 0]);
         let tested = format!("//! A.\n#[cfg(test)]\nmod tests {{\n{}}}\n", "\n".repeat(600));
         assert_eq!(wrong("crates/a/src/lib.rs", &tested), [""; 0]);
+    }
+
+    #[test]
+    fn a_long_file_with_a_reason_passes_until_it_is_short() {
+        let excuse = [("crates/a/src/lib.rs", "a table")];
+        let tree = |length| Tree::of(&[("crates/a/src/lib.rs", &"//! A.\n".repeat(length))]);
+        assert_eq!(check_with(&tree(501), &excuse), [""; 0]);
+        assert_eq!(check_with(&tree(500), &excuse), ["crates/a/src/lib.rs: is listed as a long file and is none"]);
     }
 
     #[test]

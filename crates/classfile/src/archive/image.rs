@@ -72,9 +72,8 @@ impl Order {
     }
 }
 
-/// An image whose index is in memory.
-pub(super) struct Image<'a> {
-    data: &'a dyn ReadAt,
+/// The index of an image, in memory. The data itself is handed in to read a class.
+pub(super) struct Image {
     order: Order,
     offsets: Vec<u8>,
     locations: Vec<u8>,
@@ -112,8 +111,8 @@ const CUT_OFF: ArchiveError = ArchiveError::BadImage("it is cut off");
 const BAD_INDEX: ArchiveError = ArchiveError::BadImage("its index is damaged");
 const BAD_RESOURCE: ArchiveError = ArchiveError::BadImage("the header of a compressed resource is damaged");
 
-impl<'a> Image<'a> {
-    pub(super) fn open(data: &'a dyn ReadAt) -> Result<Image<'a>, ArchiveError> {
+impl Image {
+    pub(super) fn open(data: &dyn ReadAt) -> Result<Image, ArchiveError> {
         let mut header = [0; HEADER_SIZE];
         read_exact_at(data, &mut header, 0).map_err(|_| CUT_OFF)?;
         let order = Order::of(&header, MAGIC).ok_or(ArchiveError::BadImage("wrong magic number"))?;
@@ -137,7 +136,6 @@ impl<'a> Image<'a> {
             Ok(bytes)
         };
         Ok(Image {
-            data,
             order,
             offsets: load(offsets_at, table)?,
             locations: load(offsets_at + table, locations)?,
@@ -181,15 +179,15 @@ impl<'a> Image<'a> {
         Ok(classes)
     }
 
-    pub(super) fn read(&self, class: &Class) -> Result<Vec<u8>, ArchiveError> {
+    pub(super) fn read(&self, data: &dyn ReadAt, class: &Class) -> Result<Vec<u8>, ArchiveError> {
         let stored = class.packed();
         let at = self.start.checked_add(class.offset).ok_or(ArchiveError::OutOfBounds)?;
         let end = at.checked_add(stored).ok_or(ArchiveError::OutOfBounds)?;
-        if end > self.data.size() {
+        if end > data.size() {
             return Err(ArchiveError::OutOfBounds);
         }
         let mut bytes = vec![0; usize::try_from(stored).map_err(|_| ArchiveError::OutOfBounds)?];
-        read_exact_at(self.data, &mut bytes, at)?;
+        read_exact_at(data, &mut bytes, at)?;
         if class.packed == 0 { Ok(bytes) } else { self.unpack(bytes, class.size) }
     }
 

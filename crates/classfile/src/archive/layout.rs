@@ -51,6 +51,11 @@ pub(super) fn select(entries: Vec<Entry>, layout: Layout, release: Option<u16>) 
     entries.into_iter().zip(keep).filter_map(|(entry, keep)| keep.then_some(entry)).collect()
 }
 
+/// The name of a class file from where its class path starts, as `a/B.class`.
+pub(super) fn below_root(name: &[u8], layout: Layout) -> Option<&[u8]> {
+    split(name, layout).map(|name| name.class)
+}
+
 struct Name<'a> {
     root: &'a [u8],
     version: Option<u16>,

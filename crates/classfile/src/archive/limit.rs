@@ -48,7 +48,7 @@ impl Limits {
 /// left out whatever the number of threads. The sizes that an archive states are bounds for what is really inflated, and
 /// what was charged stays charged: an entry that fails at its last byte has cost its time.
 #[derive(Debug)]
-pub(super) struct Budget {
+pub struct Budget {
     limit: u64,
     left: u64,
 }
@@ -57,12 +57,12 @@ pub(super) struct Budget {
 const ENTRY_COST: u64 = 512;
 
 impl Budget {
-    pub(super) fn new(limit: u64) -> Budget {
+    pub fn new(limit: u64) -> Budget {
         Budget { limit, left: limit }
     }
 
     /// Takes the cost of one entry. Nothing is left once this has failed.
-    pub(super) fn charge(&mut self, bytes: u64) -> Result<(), ArchiveError> {
+    pub fn charge(&mut self, bytes: u64) -> Result<(), ArchiveError> {
         match self.left.checked_sub(bytes.max(ENTRY_COST)) {
             Some(left) => {
                 self.left = left;

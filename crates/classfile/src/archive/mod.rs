@@ -12,6 +12,7 @@ mod entry;
 mod error;
 mod image;
 mod layout;
+mod library;
 mod limit;
 mod name;
 mod reader;
@@ -19,6 +20,7 @@ mod zip;
 
 pub use data::ReadAt;
 pub use error::ArchiveError;
-pub use limit::Limits;
+pub use library::Library;
+pub use limit::{Budget, Limits};
 pub use name::{is_archive_name, shown};
-pub use reader::{ArchiveReader, Contents, Kind};
+pub use reader::{ArchiveReader, Contents, Kind, read_class};

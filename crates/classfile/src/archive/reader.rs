@@ -15,7 +15,7 @@ use super::{entry, image};
 const CLASS_MAGIC: [u8; 4] = [0xca, 0xfe, 0xba, 0xbe];
 
 /// The newest Java release whose classes are chosen from a multi-release jar unless told otherwise.
-const NEWEST_RELEASE: u16 = 25;
+pub(super) const NEWEST_RELEASE: u16 = 25;
 
 /// Archives inside an archive that are inflated, and so held in memory, at the same time.
 const ARCHIVES_AT_ONCE: usize = 8;
@@ -127,9 +127,7 @@ impl ArchiveReader {
     fn read_class(&mut self, path: &str, data: &dyn ReadAt, contents: &mut Contents) -> Result<(), ArchiveError> {
         self.limits.check_class(data.size())?;
         self.budget.charge(data.size())?;
-        let mut bytes = vec![0; data.size() as usize];
-        super::data::read_exact_at(data, &mut bytes, 0)?;
-        check_magic(&bytes)?;
+        let bytes = read_class(data, &self.limits)?;
         contents.sources.push(ClassSource { path: path.to_owned(), bytes });
         Ok(())
     }
@@ -142,7 +140,7 @@ impl ArchiveReader {
             classes.truncate(self.limits.entries);
             self.skip(path.to_owned(), &ArchiveError::Entries { limit: self.limits.entries }, contents);
         }
-        self.read_classes(path, classes, |class| image.read(class), contents);
+        self.read_classes(path, classes, |class| image.read(data, class), contents);
         Ok(())
     }
 
@@ -373,7 +371,7 @@ impl Packed for Entry {
     }
 }
 
-fn inside(path: &str, name: &[u8]) -> String {
+pub(super) fn inside(path: &str, name: &[u8]) -> String {
     let name = shown(name);
     let mut text = String::with_capacity(path.len() + 2 + name.len());
     text.push_str(path);
@@ -382,7 +380,16 @@ fn inside(path: &str, name: &[u8]) -> String {
     text
 }
 
-fn check_magic(bytes: &[u8]) -> Result<(), ArchiveError> {
+/// The bytes of a class file that is no part of an archive.
+pub fn read_class(data: &dyn ReadAt, limits: &Limits) -> Result<Vec<u8>, ArchiveError> {
+    limits.check_class(data.size())?;
+    let mut bytes = vec![0; data.size() as usize];
+    super::data::read_exact_at(data, &mut bytes, 0)?;
+    check_magic(&bytes)?;
+    Ok(bytes)
+}
+
+pub(super) fn check_magic(bytes: &[u8]) -> Result<(), ArchiveError> {
     match bytes.first_chunk() {
         Some(&CLASS_MAGIC) => Ok(()),
         Some(&other) => Err(ArchiveError::NotAClass(other)),

@@ -4,6 +4,9 @@ use std::io::Write;
 
 use super::*;
 
+/// Paths of classes, and paths with reasons of what was skipped.
+type Loaded = (Vec<String>, Vec<(String, String)>);
+
 /// A directory that is removed in the end.
 struct Scratch(PathBuf);
 
@@ -23,7 +26,7 @@ impl Scratch {
     }
 
     /// Loads the paths, given relative to this directory, and shows them relative to it.
-    fn load(&self, names: &[&str]) -> Result<(Vec<String>, Vec<(String, String)>)> {
+    fn load(&self, names: &[&str]) -> Result<Loaded> {
         let paths: Vec<_> = names.iter().map(|name| self.0.join(name)).collect();
         let inputs = load(&paths, &InputOptions::default())?;
         let relative = |path: &str| path.replace(&format!("{}/", self.0.display()), "");
@@ -144,10 +147,13 @@ fn paths_that_cannot_be_used() {
     let scratch = Scratch::new("unusable");
     scratch.write("text.jar", b"text");
     scratch.write("empty.class", b"");
-    assert_eq!(scratch.error("none.jar"), "none.jar: no such file or directory");
-    assert_eq!(scratch.error("text.jar"), "text.jar: neither a class file nor an archive of class files");
-    assert_eq!(scratch.error("empty.class"), "empty.class: neither a class file nor an archive of class files");
-    assert_eq!(scratch.error("text.jar/below"), "text.jar/below: Not a directory (os error 20)");
+    assert_eq!(scratch.error("none.jar"), "cannot read `none.jar`: no such file or directory");
+    assert_eq!(scratch.error("text.jar"), "cannot read `text.jar`: neither a class file nor an archive of class files");
+    assert_eq!(
+        scratch.error("empty.class"),
+        "cannot read `empty.class`: neither a class file nor an archive of class files"
+    );
+    assert_eq!(scratch.error("text.jar/below"), "cannot read `text.jar/below`: Not a directory (os error 20)");
     // A cut-off archive is an archive: it is listed, and the others are still read.
     scratch.write("cut.jar", &jar(&["C.class"], CLASS)[..40]);
     scratch.write("good.jar", &jar(&["G.class"], CLASS));
@@ -167,7 +173,7 @@ fn a_pipe_is_not_waited_for() {
         assert!(made.success());
     }
     assert_eq!(scratch.load(&["tree"]).unwrap(), (vec!["tree/A.class".to_owned()], vec![]));
-    assert_eq!(scratch.error("tree/pipe.jar"), "tree/pipe.jar: neither a file nor a directory");
+    assert_eq!(scratch.error("tree/pipe.jar"), "cannot read `tree/pipe.jar`: neither a file nor a directory");
 }
 
 #[test]

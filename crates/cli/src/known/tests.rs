@@ -1,0 +1,1 @@
+//! Class paths and JDKs, right and wrong.

@@ -1,0 +1,541 @@
+//! Puts callees' summaries into an outline.
+
+use classfile::CallKind;
+use location::{ClassName, MethodName};
+use rayon::prelude::*;
+
+use super::holding::Holdings;
+use super::order::components;
+use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
+use crate::calls::Calls;
+use crate::class::{MethodId, Program};
+use crate::outline::{
+    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
+};
+use crate::path::MAX_STEPS;
+
+/// Rounds within a component of methods that call each other.
+const ROUNDS: usize = 3;
+
+/// Passes over the events of one method.
+const MAX_PASSES: usize = 4;
+
+/// More influences than this are cut.
+const MAX_INFLUENCES: usize = 24;
+
+/// Outlines and summaries of all methods that were asked for.
+pub struct Summaries {
+    pub outlines: Vec<Option<Outline>>,
+    pub summaries: Vec<Option<Summary>>,
+    pub holdings: Holdings,
+}
+
+impl Summaries {
+    /// Summarises the methods that `wanted` accepts.
+    pub fn of(program: &Program, calls: &Calls, wanted: impl Fn(MethodId) -> bool + Sync) -> Summaries {
+        let mut outlines: Vec<Option<Outline>> = Vec::new();
+        outlines.resize_with(program.known_method_count(), || None);
+        let matters = |_: MethodName| true;
+        let made =
+            program.visit_bodies(&wanted, |method, body| (method, crate::outline::outline(program, &body, matters)));
+        for (method, outline) in made.into_iter().flatten() {
+            outlines[method.index()] = Some(outline);
+        }
+        let holdings = Holdings::of(program, calls, &outlines);
+        let mut all = Summaries { outlines, summaries: Vec::new(), holdings };
+        all.summaries.resize_with(program.known_method_count(), || None);
+        for level in levels(calls, components(calls, program.known_method_count(), &wanted)) {
+            let done: Vec<Vec<(MethodId, Summary)>> =
+                level.par_iter().map(|component| all.component(program, calls, component)).collect();
+            for (method, summary) in done.into_iter().flatten() {
+                all.summaries[method.index()] = Some(summary);
+            }
+        }
+        all
+    }
+
+    pub fn summary(&self, method: MethodId) -> Option<&Summary> {
+        self.summaries[method.index()].as_ref()
+    }
+
+    pub fn outline(&self, method: MethodId) -> Option<&Outline> {
+        self.outlines[method.index()].as_ref()
+    }
+
+    fn component(&self, program: &Program, calls: &Calls, members: &[MethodId]) -> Vec<(MethodId, Summary)> {
+        let mut done: Vec<(MethodId, Summary)> = Vec::new();
+        let is_recursive = members.len() > 1 || calls.callees(members[0]).contains(&members[0]);
+        for _ in 0..if is_recursive { ROUNDS } else { 1 } {
+            let mut next = Vec::new();
+            for member in members {
+                let Some(outline) = self.outline(*member) else { continue };
+                let known = |method: MethodId| {
+                    done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
+                };
+                next.push((*member, compose(program, calls, &self.holdings, *member, outline, &known)));
+            }
+            if next == done {
+                break;
+            }
+            done = next;
+        }
+        done
+    }
+}
+
+/// Components grouped so that each group needs only earlier ones.
+fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId>>> {
+    let highest = components.iter().flatten().map(|method| method.index() + 1).max().unwrap_or(0);
+    let mut level_of = vec![None; highest];
+    let mut levels: Vec<Vec<Vec<MethodId>>> = Vec::new();
+    for component in components {
+        let below = component
+            .iter()
+            .flat_map(|method| calls.callees(*method))
+            .filter_map(|callee| level_of.get(callee.index()).copied().flatten())
+            .max();
+        let level = below.map_or(0, |below: usize| below + 1);
+        for method in &component {
+            level_of[method.index()] = Some(level);
+        }
+        if levels.len() == level {
+            levels.push(Vec::new());
+        }
+        levels[level].push(component);
+    }
+    levels
+}
+
+fn compose<'s>(
+    program: &Program,
+    calls: &Calls,
+    holdings: &Holdings,
+    method: MethodId,
+    outline: &Outline,
+    known: &dyn Fn(MethodId) -> Option<&'s Summary>,
+) -> Summary {
+    let mut composing = Composing {
+        program,
+        calls,
+        holdings,
+        method: program.method_name(method),
+        outline,
+        known,
+        summary: Summary::default(),
+        last_held: Vec::new(),
+        own: Vec::new(),
+        influence: vec![Influences::new(); outline.events.len()],
+        result_name: vec![None; outline.events.len()],
+        result_class: vec![None; outline.events.len()],
+    };
+    // A value carried around a loop comes from an event further down: what a pass learns of events, the next one uses.
+    for _ in 0..MAX_PASSES {
+        let last = std::mem::take(&mut composing.summary);
+        composing.last_held = last.accesses.into_iter().map(|access| access.held).collect();
+        composing.own.clear();
+        composing.own_sections();
+        let before = (composing.influence.clone(), composing.result_name.clone());
+        for (index, event) in outline.events.iter().enumerate() {
+            composing.event(EventId(index as u32), event);
+        }
+        if before == (composing.influence.clone(), composing.result_name.clone()) || !looks_ahead(outline) {
+            break;
+        }
+    }
+    composing.results();
+    composing.summary
+}
+
+/// Whether something in the outline depends on an event that comes later in the order of code.
+fn looks_ahead(outline: &Outline) -> bool {
+    let is_later = |sources: &Sources, index: usize| {
+        sources.iter().any(|source| matches!(source.origin, Origin::Event(event) if event.index() >= index))
+    };
+    outline.events.iter().enumerate().any(|(index, event)| {
+        let in_action = match &event.action {
+            Action::Read { address, .. } => is_later(address, index),
+            Action::Write { address, value, .. } => is_later(address, index) || is_later(value, index),
+            Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => arguments.iter().any(|argument| {
+                is_later(&argument.sources, index)
+                    || matches!(argument.name.start, Start::Result(event) if event.index() >= index)
+            }),
+            Action::Wait(_) => false,
+        };
+        in_action
+            || event.control.iter().any(|condition| is_later(&outline.conditions[*condition as usize].sources, index))
+    }) || outline.sections.iter().any(|section| matches!(section.lock.start, Start::Result(_)))
+}
+
+pub(super) struct Composing<'c, 's> {
+    pub(super) program: &'c Program,
+    pub(super) calls: &'c Calls,
+    pub(super) holdings: &'c Holdings,
+    method: MethodName,
+    pub(super) outline: &'c Outline,
+    pub(super) known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
+    summary: Summary,
+    /// By access: what was held there in the last pass, for accesses that this pass has not come to.
+    last_held: Vec<SectionSet>,
+    /// By section of the outline: its number in the summary, or that of the section it is a part of.
+    own: Vec<Option<usize>>,
+    /// By event: where the value that it yields comes from.
+    pub(super) influence: Vec<Influences>,
+    /// By event: the name of the object that it yields, from this method's side.
+    pub(super) result_name: Vec<Option<Name>>,
+    pub(super) result_class: Vec<Option<ClassName>>,
+}
+
+impl Composing<'_, '_> {
+    pub(super) fn spot(&self, pc: u32, line: Option<u32>) -> Spot {
+        Spot { method: self.method, pc, line }
+    }
+
+    fn own_sections(&mut self) {
+        for section in &self.outline.sections {
+            let lock = self.settle(&section.lock);
+            if section.reentrant {
+                let outer = self.find_section(self.sections(section.inside), &lock, section.kind);
+                self.own.push(outer);
+                continue;
+            }
+            let inside = self.sections(section.inside);
+            let number = self.add_section(SummarySection {
+                lock,
+                kind: section.kind,
+                mode: section.mode,
+                spot: self.spot(section.pc, section.line),
+                end_line: section.end_line,
+                call: None,
+                inside,
+                is_method: section.is_method,
+            });
+            self.own.push(number);
+        }
+    }
+
+    pub(super) fn add_section(&mut self, section: SummarySection) -> Option<usize> {
+        if self.summary.sections.len() == MAX_SECTIONS {
+            self.summary.is_cut = true;
+            return None;
+        }
+        self.summary.sections.push(section);
+        Some(self.summary.sections.len() - 1)
+    }
+
+    /// Sections of the outline as sections of the summary.
+    pub(super) fn sections(&self, of_outline: SectionSet) -> SectionSet {
+        let mut set = SectionSet::default();
+        for section in of_outline.iter() {
+            if let Some(Some(number)) = self.own.get(section) {
+                set.insert(*number);
+            }
+        }
+        set
+    }
+
+    /// A section in `among` on this lock.
+    pub(super) fn find_section(&self, among: SectionSet, lock: &Name, kind: crate::LockKind) -> Option<usize> {
+        among.iter().find(|number| {
+            let section = &self.summary.sections[*number];
+            section.kind == kind && section.lock.same(lock)
+        })
+    }
+
+    /// A name with results of calls replaced by what the callee says they are.
+    pub(super) fn settle(&self, name: &Name) -> Name {
+        let Start::Result(event) = name.start else { return name.clone() };
+        match self.result_name.get(event.index()).and_then(Option::as_ref) {
+            Some(result) => extend(result.clone(), &name.steps),
+            None => name.clone(),
+        }
+    }
+
+    /// Where values of the outline come from, in the summary's terms.
+    pub(super) fn influences(&self, sources: &Sources) -> Influences {
+        let mut all = Influences::new();
+        for source in sources {
+            let ended = self.sections(source.ended);
+            match source.origin {
+                Origin::Parameter(position) => {
+                    self.add_influence(&mut all, Influence { root: Root::Parameter(position), ended });
+                }
+                Origin::Event(event) => {
+                    for influence in &self.influence[event.index()] {
+                        let ended = influence.ended.union(ended);
+                        self.add_influence(&mut all, Influence { root: influence.root, ended });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    pub(super) fn held_at(&self, access: AccessId) -> SectionSet {
+        let known = self.summary.accesses.get(access.index()).map(|access| access.held);
+        known.or_else(|| self.last_held.get(access.index()).copied()).unwrap_or_default()
+    }
+
+    pub(super) fn add_influence(&self, all: &mut Influences, influence: Influence) {
+        match all.binary_search_by_key(&influence.root, |known| known.root) {
+            Ok(at) => all[at].ended = all[at].ended.union(influence.ended),
+            Err(at) if all.len() < MAX_INFLUENCES => all.insert(at, influence),
+            Err(_) => {}
+        }
+    }
+
+    pub(super) fn control(&self, event: &Event) -> Influences {
+        let mut all = Influences::new();
+        for condition in &event.control {
+            for influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
+                self.add_influence(&mut all, influence);
+            }
+        }
+        // Between the condition and here further sections may have ended.
+        let held = self.sections(event.held);
+        for influence in &mut all {
+            if let Root::Access(access) = influence.root {
+                influence.ended = influence.ended.union(self.held_at(access).without(held));
+            }
+        }
+        all
+    }
+
+    fn event(&mut self, id: EventId, event: &Event) {
+        match &event.action {
+            Action::Read { base, member, address } => {
+                let access = self.access(id, event, base, *member, address, None);
+                let is_fixed = match member {
+                    Member::Field(field) | Member::Static(field) => self.program.is_final_field(*field),
+                    Member::Elements | Member::State(_) => false,
+                };
+                if is_fixed {
+                    // What never changes is as old as the object that it was read from.
+                    self.influence[id.index()] = access.address;
+                } else if let Some(added) = self.add_access(access) {
+                    self.influence[id.index()]
+                        .push(Influence { root: Root::Access(added), ended: SectionSet::default() });
+                }
+                let step = match member {
+                    Member::Field(field) => Some(NameStep::Field(*field)),
+                    _ => None,
+                };
+                self.result_name[id.index()] = step.map(|step| extend(self.settle(base), &[step]));
+            }
+            Action::Write { base, member, address, value, .. } => {
+                let access = self.access(id, event, base, *member, address, Some(value));
+                self.add_access(access);
+            }
+            Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
+            Action::Lambda { .. } | Action::Wait(_) => {}
+        }
+    }
+
+    fn access(
+        &self,
+        id: EventId,
+        event: &Event,
+        base: &Name,
+        member: Member,
+        address: &Sources,
+        value: Option<&Sources>,
+    ) -> Access {
+        Access {
+            base: self.settle(base),
+            member,
+            is_write: value.is_some(),
+            spot: self.spot(event.pc, event.line),
+            event: id,
+            held: self.sections(event.held),
+            value: value.map(|value| self.influences(value)).unwrap_or_default(),
+            address: self.influences(address),
+            control: self.control(event),
+        }
+    }
+
+    pub(super) fn add_access(&mut self, access: Access) -> Option<AccessId> {
+        if self.summary.accesses.len() == MAX_ACCESSES {
+            self.summary.is_cut = true;
+            return None;
+        }
+        self.summary.accesses.push(access);
+        Some(AccessId(self.summary.accesses.len() as u32 - 1))
+    }
+
+    fn call(&mut self, id: EventId, event: &Event, kind: CallKind, method: MethodName, arguments: &[Argument]) {
+        let receiver = match arguments.first() {
+            Some(first) if kind != CallKind::Static => self.holding(first).class,
+            _ => None,
+        };
+        let targets = match receiver {
+            Some(class) if kind != CallKind::Special => self.calls.targets_on(self.program, class, method),
+            _ => self.calls.targets(self.program, kind, method),
+        };
+        let mut is_known = false;
+        self.influence[id.index()] = Influences::new();
+        for target in targets.known() {
+            if let Some(callee) = (self.known)(*target) {
+                is_known = true;
+                self.instantiate(id, event, arguments, callee, None);
+            }
+        }
+        if !is_known && !self.library_call(id, event, method, arguments) {
+            // Code that nobody sees: its result may come from anything it was given.
+            let mut all = Influences::new();
+            for argument in arguments {
+                for influence in self.influences(&argument.sources) {
+                    self.add_influence(&mut all, influence);
+                }
+            }
+            self.influence[id.index()] = all;
+        }
+        if let [only] = targets.known()
+            && let Some(callee) = (self.known)(*only)
+        {
+            self.result_class[id.index()] = callee.makes;
+            let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
+            self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+        }
+    }
+
+    /// A callee's name from this method's side.
+    fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
+        let start = match name.start {
+            Start::Parameter(position) => match arguments.get(usize::from(position)) {
+                Some(argument) => self.settle(&argument.name),
+                None => Name::start(Start::Unknown),
+            },
+            Start::Static(_) | Start::Class(_) => Name::start(name.start),
+            Start::New(_) | Start::Result(_) | Start::Local(_) | Start::Unknown => Name::start(Start::Unknown),
+        };
+        // An element's position is a register of the callee.
+        if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
+            return Name::start(Start::Unknown);
+        }
+        extend(start, &name.steps)
+    }
+
+    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee.
+    pub(super) fn instantiate(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        arguments: &[Argument],
+        callee: &Summary,
+        within: Option<usize>,
+    ) {
+        let mut held = self.sections(event.held);
+        if let Some(within) = within {
+            held.insert(within);
+        }
+        let given: Vec<Influences> = arguments.iter().map(|argument| self.influences(&argument.sources)).collect();
+        let control = self.control(event);
+        let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
+        for section in &callee.sections {
+            let lock = self.translate(&section.lock, arguments);
+            let inside = mapped(section.inside, &sections).union(held);
+            let number = match self.find_section(inside, &lock, section.kind) {
+                Some(outer) => Some(outer),
+                None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
+            };
+            sections.push(number);
+        }
+        let mut accesses: Vec<Option<AccessId>> = Vec::with_capacity(callee.accesses.len());
+        for access in &callee.accesses {
+            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections, held);
+            let mut decided = through(&access.control);
+            for influence in &control {
+                self.add_influence(&mut decided, *influence);
+            }
+            let put = Access {
+                base: self.translate(&access.base, arguments),
+                member: access.member,
+                is_write: access.is_write,
+                spot: access.spot,
+                event: id,
+                held: mapped(access.held, &sections).union(held),
+                value: through(&access.value),
+                address: through(&access.address),
+                control: decided,
+            };
+            let added = self.add_access(put);
+            accesses.push(added);
+        }
+        let mut result = std::mem::take(&mut self.influence[id.index()]);
+        for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
+            // Sections of the callee have ended when it returns; those that were open before go on.
+            if let Root::Access(access) = influence.root {
+                influence.ended = influence.ended.union(self.held_at(access).without(held));
+            }
+            self.add_influence(&mut result, influence);
+        }
+        self.influence[id.index()] = result;
+    }
+
+    /// Influences of a callee from this method's side.
+    fn through(
+        &self,
+        influences: &Influences,
+        given: &[Influences],
+        accesses: &[Option<AccessId>],
+        sections: &[Option<usize>],
+        held: SectionSet,
+    ) -> Influences {
+        let mut all = Influences::new();
+        for influence in influences {
+            match influence.root {
+                Root::Parameter(position) => {
+                    for from in given.get(usize::from(position)).into_iter().flatten() {
+                        self.add_influence(&mut all, *from);
+                    }
+                }
+                Root::Access(access) => {
+                    if let Some(Some(access)) = accesses.get(access.index()) {
+                        // A section of the callee that is a part of one around the call goes on.
+                        let ended = mapped(influence.ended, sections).without(held);
+                        self.add_influence(&mut all, Influence { root: Root::Access(*access), ended });
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    fn results(&mut self) {
+        self.summary.result = self.influences(&self.outline.result);
+        self.summary.returns =
+            self.outline.returns.as_ref().map(|name| self.settle(name)).filter(|name| is_outside(name));
+        self.summary.makes = self.outline.makes;
+        if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
+            && steps.is_empty()
+        {
+            self.summary.makes = self.summary.makes.or(self.result_class[event.index()]);
+        }
+    }
+}
+
+fn mapped(set: SectionSet, sections: &[Option<usize>]) -> SectionSet {
+    let mut all = SectionSet::default();
+    for section in set.iter() {
+        if let Some(Some(number)) = sections.get(section) {
+            all.insert(*number);
+        }
+    }
+    all
+}
+
+/// Whether a caller can name it.
+fn is_outside(name: &Name) -> bool {
+    matches!(name.start, Start::Parameter(_) | Start::Static(_) | Start::Class(_))
+        && !name.steps.iter().any(|step| matches!(step, NameStep::Element(_)))
+}
+
+fn extend(mut name: Name, steps: &[NameStep]) -> Name {
+    if name.is_unknown() {
+        return name;
+    }
+    if name.steps.len() + steps.len() > MAX_STEPS {
+        return Name::start(Start::Unknown);
+    }
+    name.steps.extend(steps.iter().copied());
+    name
+}

@@ -1,0 +1,112 @@
+//! Summaries: what a call of a method does, callees included.
+//!
+//! A summary is an outline with the callees' summaries put in at the calls: sections, accesses and how values flow
+//! between them, named from the caller's side. What a caller cannot name (an object that the callee made or found for
+//! itself) stays without a name. Made bottom-up over the components of the call graph; inside a component from what is
+//! known so far, a few rounds.
+//!
+//! Summaries are bounded: beyond [`MAX_SECTIONS`] or [`MAX_ACCESSES`] they are cut and say so.
+
+mod compose;
+mod holding;
+mod library;
+mod order;
+
+use location::{ClassName, MethodName};
+use smallvec::SmallVec;
+
+use crate::lock::{LockKind, Mode};
+use crate::outline::{EventId, Member, Name, SectionSet};
+
+pub use compose::Summaries;
+pub use holding::{Holding, Holdings};
+pub use order::components;
+
+pub const MAX_SECTIONS: usize = 64;
+pub const MAX_ACCESSES: usize = 96;
+
+/// Number of an access in [`Summary::accesses`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct AccessId(pub u32);
+
+impl AccessId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Where a value comes from, as the caller of the summarised method sees it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Root {
+    Parameter(u16),
+    Access(AccessId),
+}
+
+/// One origin of a value, and the sections open there that have ended since.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Influence {
+    pub root: Root,
+    pub ended: SectionSet,
+}
+
+/// Sorted by root, each once.
+pub type Influences = SmallVec<[Influence; 2]>;
+
+/// A place in the code that a summary remembers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Spot {
+    pub method: MethodName,
+    pub pc: u32,
+    pub line: Option<u32>,
+}
+
+/// A section that the method, or something it calls, goes through.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SummarySection {
+    pub lock: Name,
+    pub kind: LockKind,
+    pub mode: Mode,
+    /// Where the lock is taken.
+    pub spot: Spot,
+    /// Line of the end, in the method of `spot`.
+    pub end_line: Option<u32>,
+    /// The call in the summarised method that leads to it; none if it is the method's own.
+    pub call: Option<EventId>,
+    /// Sections that are open around it.
+    pub inside: SectionSet,
+    /// Whether it is the whole of a `synchronized` method.
+    pub is_method: bool,
+}
+
+/// A read or write that the method, or something it calls, does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Access {
+    pub base: Name,
+    pub member: Member,
+    pub is_write: bool,
+    pub spot: Spot,
+    /// The event in the summarised method that it belongs to.
+    pub event: EventId,
+    /// Sections that are open on every path there.
+    pub held: SectionSet,
+    /// Where a written value comes from.
+    pub value: Influences,
+    /// Where the object and the position in it come from.
+    pub address: Influences,
+    /// Where the outcome of the conditions comes from that decide whether it happens.
+    pub control: Influences,
+}
+
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Summary {
+    pub sections: Vec<SummarySection>,
+    pub accesses: Vec<Access>,
+    /// Where the result comes from.
+    pub result: Influences,
+    /// The name of the result, if a caller can name it.
+    pub returns: Option<Name>,
+    /// The class of the result, if it is always a new object of one class.
+    pub makes: Option<ClassName>,
+    /// Something was left out because there was too much.
+    pub is_cut: bool,
+}

@@ -1,0 +1,67 @@
+//! Components of the call graph, callees first.
+
+use crate::calls::Calls;
+use crate::class::MethodId;
+
+/// Strongly connected components of the methods that `wanted` accepts, each after all that it calls. Tarjan's
+/// algorithm without recursion: call chains are longer than stacks.
+pub fn components(calls: &Calls, count: usize, wanted: impl Fn(MethodId) -> bool) -> Vec<Vec<MethodId>> {
+    const UNSEEN: u32 = u32::MAX;
+    let mut number = vec![UNSEEN; count];
+    let mut low = vec![0u32; count];
+    let mut on_stack = vec![false; count];
+    let mut stack = Vec::new();
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    let mut next = 0;
+    let mut components = Vec::new();
+    for root in 0..count {
+        if number[root] != UNSEEN || !wanted(MethodId(root as u32)) {
+            continue;
+        }
+        open.push((root, 0));
+        while let Some((method, followed)) = open.last_mut() {
+            let method = *method;
+            if *followed == 0 && number[method] == UNSEEN {
+                number[method] = next;
+                low[method] = next;
+                next += 1;
+                stack.push(method);
+                on_stack[method] = true;
+            }
+            let callees = calls.callees(MethodId(method as u32));
+            match callees.get(*followed) {
+                Some(callee) => {
+                    *followed += 1;
+                    let callee = callee.index();
+                    if !wanted(MethodId(callee as u32)) {
+                        continue;
+                    }
+                    if number[callee] == UNSEEN {
+                        open.push((callee, 0));
+                    } else if on_stack[callee] {
+                        low[method] = low[method].min(number[callee]);
+                    }
+                }
+                None => {
+                    open.pop();
+                    if let Some((caller, _)) = open.last() {
+                        low[*caller] = low[*caller].min(low[method]);
+                    }
+                    if low[method] == number[method] {
+                        let mut component = Vec::new();
+                        while let Some(member) = stack.pop() {
+                            on_stack[member] = false;
+                            component.push(MethodId(member as u32));
+                            if member == method {
+                                break;
+                            }
+                        }
+                        component.sort_unstable();
+                        components.push(component);
+                    }
+                }
+            }
+        }
+    }
+    components
+}
