@@ -5,7 +5,7 @@ mod support;
 
 use classfile::ClassSource;
 use detect_static::{DETECTORS, Detector, check};
-use program::Program;
+use program::{Known, Program};
 use support::{Random, damage, real};
 
 const COPIES: u64 = 3_000;
@@ -30,7 +30,7 @@ fn detectors_look_at_damaged_classes() {
                 ClassSource { path: format!("{number}, of {}", seed.path), bytes }
             })
             .collect();
-        let program = Program::load(sources);
+        let program = Program::load(sources, Known::default());
         let checked = check(&program, &detectors);
         unreadable += checked.unreadable.len();
     }

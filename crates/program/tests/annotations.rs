@@ -5,14 +5,14 @@ use classfile::ClassSource;
 use fixture::Fixture;
 use location::ClassName;
 use program::model::{Models, Times};
-use program::{Annotations, Guard, Mark, Program};
+use program::{Annotations, Guard, Known, Mark, Program};
 
 fn program() -> Program {
     let folder = fixture::workspace().canonicalize().unwrap().join("fixtures/annotations");
     let fixtures = Fixture::all(&folder).unwrap();
     let compiled = fixture::compile(&fixtures, &fixture::test_jdk().unwrap(), &fixture::cache()).unwrap();
     let files = compiled.iter().flat_map(|compiled| fixture::class_files(&compiled.classes));
-    Program::load(files.map(|(path, bytes)| ClassSource { path, bytes }).collect())
+    Program::load(files.map(|(path, bytes)| ClassSource { path, bytes }).collect(), Known::default())
 }
 
 fn field(program: &Program, name: &str) -> Annotations {

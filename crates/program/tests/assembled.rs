@@ -4,7 +4,7 @@ mod support;
 
 use classfile::{ClassSource, Constant};
 use program::ir::{Body, Op};
-use program::{ControlDependence, Problem, Program, Sections};
+use program::{ControlDependence, Known, Problem, Program, Sections};
 use support::assembler::{Assembler, Code, Guard};
 use support::laws;
 
@@ -38,7 +38,7 @@ const WIDE: u8 = 196;
 const OLD: u16 = 48;
 
 fn load(bytes: Vec<u8>) -> Program {
-    let program = Program::load(vec![ClassSource { path: "Made.class".to_owned(), bytes }]);
+    let program = Program::load(vec![ClassSource { path: "Made.class".to_owned(), bytes }], Known::default());
     assert_eq!(program.skipped(), []);
     program
 }

@@ -6,7 +6,7 @@ mod support;
 use std::time::{Duration, Instant};
 
 use classfile::ClassSource;
-use program::{ControlDependence, Paths, Program, Sections, show_method};
+use program::{ControlDependence, Known, Paths, Program, Sections, show_method};
 use rayon::prelude::*;
 use support::{Random, damage, laws, real};
 
@@ -26,7 +26,7 @@ struct Outcome {
 }
 
 fn exercise(bytes: Vec<u8>) -> Outcome {
-    let program = Program::load(vec![ClassSource { path: "Damaged.class".to_owned(), bytes }]);
+    let program = Program::load(vec![ClassSource { path: "Damaged.class".to_owned(), bytes }], Known::default());
     let mut outcome = Outcome { translated: 0, refused: program.skipped().len() };
     let results = program.visit_bodies(
         |_| true,

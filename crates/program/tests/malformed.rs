@@ -3,7 +3,7 @@
 mod support;
 
 use classfile::ClassSource;
-use program::{ControlDependence, Program, Sections};
+use program::{ControlDependence, Known, Program, Sections};
 use support::assembler::{Assembler, Code, Guard};
 
 const RETURN: u8 = 177;
@@ -11,7 +11,7 @@ const RETURN: u8 = 177;
 /// What is refused: classes and methods, with the reasons.
 fn refusals(sources: Vec<Vec<u8>>) -> Vec<String> {
     let sources = (0..).zip(sources).map(|(number, bytes)| ClassSource { path: format!("{number}.class"), bytes });
-    let program = Program::load(sources.collect());
+    let program = Program::load(sources.collect(), Known::default());
     let mut refused: Vec<String> = program.skipped().iter().map(|skipped| skipped.reason.clone()).collect();
     let results = program.visit_bodies(
         |_| true,
@@ -215,7 +215,7 @@ fn one_bad_class_does_not_spoil_the_others() {
         .zip(sources)
         .map(|(number, bytes)| ClassSource { path: format!("many.jar!/{number:03}.class"), bytes })
         .collect();
-    let program = Program::load(sources);
+    let program = Program::load(sources, Known::default());
     assert_eq!(program.class_count(), 199);
     let skipped: Vec<&str> = program.skipped().iter().map(|skipped| skipped.path.as_str()).collect();
     assert_eq!(skipped, ["many.jar!/100.class"]);

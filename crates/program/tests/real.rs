@@ -3,12 +3,12 @@
 mod support;
 
 use classfile::ClassSource;
-use program::{ControlDependence, Program, Sections};
+use program::{ControlDependence, Known, Program, Sections};
 use support::{laws, real};
 
 /// Looks at every method of a program; tells how many there were.
 fn examine(sources: Vec<ClassSource>) -> usize {
-    let program = Program::load(sources);
+    let program = Program::load(sources, Known::default());
     let results = program.visit_bodies(
         |_| true,
         |method, body| {
