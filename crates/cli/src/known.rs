@@ -125,7 +125,7 @@ struct Places {
 
 enum Place {
     Folder(PathBuf),
-    Archive(Library),
+    Archive(Box<Library>),
 }
 
 impl Places {
