@@ -9,7 +9,7 @@ mod build;
 mod flow;
 
 use classfile::CallKind;
-use location::{ClassName, FieldName, MethodName};
+use location::{ClassName, FieldName, MethodName, Symbol};
 use smallvec::SmallVec;
 
 pub use build::outline;
@@ -214,6 +214,8 @@ pub struct Condition {
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Outline {
+    /// The source's names of the parameters, `this` included, where the class file tells.
+    pub parameters: SmallVec<[Option<Symbol>; 4]>,
     pub sections: Vec<OutlineSection>,
     /// In the order of code.
     pub events: Vec<Event>,

@@ -349,6 +349,8 @@ impl Composing<'_, '_> {
             value: value.map(|value| self.influences(value)).unwrap_or_default(),
             address: self.influences(address),
             control: self.control(event),
+            expects: Influences::new(),
+            is_compound: false,
         }
     }
 
@@ -456,6 +458,8 @@ impl Composing<'_, '_> {
                 value: through(&access.value),
                 address: through(&access.address),
                 control: decided,
+                expects: through(&access.expects),
+                is_compound: access.is_compound,
             };
             let added = self.add_access(put);
             accesses.push(added);

@@ -6,7 +6,7 @@ use super::compose::Composing;
 use super::holding::Holding;
 use super::{Access, Influence, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
-use crate::model::{self, CallModel, Returns, Section, State, Target};
+use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, SectionSet, Start};
 
 impl Composing<'_, '_> {
@@ -106,6 +106,13 @@ impl Composing<'_, '_> {
                 self.add_influence(&mut given, influence);
             }
         }
+        let expects = match model.revalidates {
+            Some(Revalidation::Expects(index)) => arguments
+                .get(usize::from(index) + skip)
+                .map(|argument| self.influences(&argument.sources))
+                .unwrap_or_default(),
+            _ => Influences::new(),
+        };
         for effect in model.effects() {
             let base = match effect.target {
                 Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
@@ -136,6 +143,8 @@ impl Composing<'_, '_> {
                     value,
                     address: given.clone(),
                     control: control.clone(),
+                    expects: if is_write { expects.clone() } else { Influences::new() },
+                    is_compound: is_write && model.is_compound(),
                 });
                 if !is_write {
                     seen = added;
