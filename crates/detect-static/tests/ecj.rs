@@ -14,10 +14,10 @@ use program::{Known, Program, show_problems};
 fn compile(fixture: &Fixture, release: u32, ecj: &std::ffi::OsStr) -> Program {
     let classes = fixture::cache().join(format!("ecj-{release}-{}", fixture.name.replace('/', "-")));
     let _ = fs::remove_dir_all(&classes);
-    fs::create_dir_all(&classes).unwrap();
-    let mut command = Command::new(fixture::test_jdk().unwrap().program("java"));
+    fs::create_dir_all(&classes).expect("the folder can be made");
+    let mut command = Command::new(fixture::test_jdk().expect("there is a JDK").program("java"));
     command.arg("-jar").arg(ecj).args(["-g", "-nowarn", "--release", &release.to_string(), "-d"]).arg(&classes);
-    let output = command.args(fixture.files.iter().map(|file| &file.path)).output().unwrap();
+    let output = command.args(fixture.files.iter().map(|file| &file.path)).output().expect("the compiler starts");
     assert!(output.status.success(), "{}: {}", fixture.name, String::from_utf8_lossy(&output.stderr));
     let files = fixture::class_files(&classes);
     let program =
@@ -27,7 +27,8 @@ fn compile(fixture: &Fixture, release: u32, ecj: &std::ffi::OsStr) -> Program {
 }
 
 fn fixtures(folder: &str) -> Vec<Fixture> {
-    Fixture::all(&fixture::workspace().canonicalize().unwrap().join(folder)).unwrap()
+    let top = fixture::workspace().canonicalize().expect("the project is there");
+    Fixture::all(&top.join(folder)).expect("there are fixtures")
 }
 
 #[test]
