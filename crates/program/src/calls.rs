@@ -107,10 +107,14 @@ impl Calls {
         Targets::Known(found.into_iter().collect())
     }
 
-    /// Whether a method calls an operation of a library object that synchronizes itself.
+    /// Whether a method calls an operation of a library object that synchronizes itself, or may: behind an interface
+    /// like `Map` can be anything.
     pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
-        self.mentions[method.index()].calls.iter().any(|(_, called)| {
-            self.model(program, *called, called.class).is_some_and(|model| model.section != model::Section::None)
+        self.mentions[method.index()].calls.iter().any(|(kind, called)| {
+            self.model(program, *called, called.class).is_some_and(|model| {
+                model.section != model::Section::None
+                    || (*kind == CallKind::Interface && model.access != model::Access::None)
+            })
         })
     }
 
