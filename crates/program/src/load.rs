@@ -162,6 +162,7 @@ impl Mentioned {
 
     /// The names of all classes.
     fn finish(mut self, names: &Names) -> impl Iterator<Item = ClassName> {
+        #[expect(clippy::iter_over_hash_type, reason = "the result is a set again")]
         for descriptor in std::mem::take(&mut self.declared) {
             self.add_descriptor(names.text(descriptor));
         }

@@ -514,8 +514,7 @@ impl Composing<'_, '_> {
 
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
-        self.summary.returns =
-            self.outline.returns.as_ref().map(|name| self.settle(name)).filter(|name| is_outside(name));
+        self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()
