@@ -300,11 +300,8 @@ impl<'a> Class<'a> {
             };
             pool.retrieve(name_and_type).is_ok_and(|member| calls(&text(member.name)))
         };
-        let wanted: Vec<u16> = pool
-            .iter_indices()
-            .filter(|(_, item)| is_wanted(item))
-            .map(|(index, _)| index.as_u16())
-            .collect();
+        let wanted: Vec<u16> =
+            pool.iter_indices().filter(|(_, item)| is_wanted(item)).map(|(index, _)| index.as_u16()).collect();
         for (index, method) in self.raw.methods().into_iter().enumerate() {
             let scan = method.map_err(Error::from).and_then(|method| self.scan_method(&method, &wanted));
             visit(index, scan.unwrap_or_default());

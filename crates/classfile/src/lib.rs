@@ -26,7 +26,7 @@ pub use error::Error;
 pub use instruction::{
     Against, Arithmetic, ArrayKind, CallKind, Condition, DynamicCall, Instruction, Kind, Operation, StackOp, Switch,
 };
-pub use references::Reference;
 pub use mention::{Mention, classes_in};
 pub use module::Module;
+pub use references::Reference;
 pub use source::{ClassSource, Skipped};

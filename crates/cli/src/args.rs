@@ -95,7 +95,9 @@ impl ValueEnum for FormatArg {
 }
 
 #[derive(Args)]
-#[command(override_usage = "fissure show [OPTIONS] CLASS.METHOD PATH...\n       fissure show --problems [OPTIONS] PATH...")]
+#[command(
+    override_usage = "fissure show [OPTIONS] CLASS.METHOD PATH...\n       fissure show --problems [OPTIONS] PATH..."
+)]
 pub(crate) struct ShowArgs {
     /// List the methods that could not be analysed, and those whose sections do not balance, instead of one method
     #[arg(long)]

@@ -25,7 +25,8 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         given => SourceRoots::given(given)?,
     };
 
-    let Analysed { program, checked, skipped } = with_jobs(args.jobs, || analyse(&args.paths, &args.known, &detectors))??;
+    let Analysed { program, checked, skipped } =
+        with_jobs(args.jobs, || analyse(&args.paths, &args.known, &detectors))??;
     let findings = checked.findings;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),

@@ -213,7 +213,8 @@ impl Place {
         match self {
             Place::Folder(folder) => {
                 let path = class_file(folder, class)?;
-                let read = InputFile::open(&path).map_err(ArchiveError::from).and_then(|file| read_class(&file, limits));
+                let read =
+                    InputFile::open(&path).map_err(ArchiveError::from).and_then(|file| read_class(&file, limits));
                 Some(match read {
                     Ok(bytes) => Ok(ClassSource { path: show(&path), bytes }),
                     Err(error) => Err(Skipped { path: show(&path), reason: error.to_string() }),

@@ -109,11 +109,7 @@ fn read(source: ClassSource, names: &Names, mentioned: Option<&mut Mentioned>) -
 }
 
 /// The head of a class, and which of its methods may contain a section.
-fn try_read(
-    bytes: &[u8],
-    names: &Names,
-    mentioned: Option<&mut Mentioned>,
-) -> Result<(Header, Vec<bool>), Error> {
+fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> Result<(Header, Vec<bool>), Error> {
     let class = Class::read(bytes)?;
     let header = class.header(names)?;
     let mut may_lock = vec![false; header.methods.len()];
@@ -182,7 +178,8 @@ fn look_up(
     names: &Names,
 ) -> LookedUp {
     let mut result = LookedUp { found: Vec::new(), missing: Vec::new(), skipped: Vec::new() };
-    let mut wanted: Vec<ClassName> = mentioned.iter().map(|class| names.class(class)).filter(|class| seen.insert(*class)).collect();
+    let mut wanted: Vec<ClassName> =
+        mentioned.iter().map(|class| names.class(class)).filter(|class| seen.insert(*class)).collect();
     while !wanted.is_empty() {
         wanted.sort_by_cached_key(|class| names.text(class.0));
         let before = result.found.len();

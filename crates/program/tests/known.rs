@@ -135,7 +135,8 @@ fn what_is_only_known_is_seen_but_not_visited() {
     let mut vector = program.methods_of(id("java/util/Vector"));
     assert!(vector.all(|method| matches!(program.body(method), Ok(None))));
     // Known classes come after all checked ones, each group by name.
-    let names: Vec<&str> = program.known_classes().map(|class| program.names.text(program.header(class).name.0)).collect();
+    let names: Vec<&str> =
+        program.known_classes().map(|class| program.names.text(program.header(class).name.0)).collect();
     assert_eq!(names[0], "app/Main");
     assert!(names[1..].is_sorted());
 }

@@ -8,7 +8,9 @@ use classfile::ClassSource;
 use fixture::{Compiled, Fact};
 use location::Names;
 use program::ir::{BlockId, Body, Op, Value, ValueType};
-use program::{ControlDependence, Held, Known, LockKind, Mode, Paths, Problem, Program, Section, SectionKind, Sections, Step};
+use program::{
+    ControlDependence, Held, Known, LockKind, Mode, Paths, Problem, Program, Section, SectionKind, Sections, Step,
+};
 
 #[test]
 fn the_model_is_what_the_fixtures_say() {

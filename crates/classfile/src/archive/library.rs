@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use crate::ClassSource;
 
 use super::data::{ReadAt, read_head};
+use super::entry;
 use super::error::ArchiveError;
 use super::image::{self, Image};
 use super::layout::{self, Layout};
 use super::limit::Limits;
 use super::reader::{Kind, NEWEST_RELEASE, Packed, check_magic, inside};
 use super::zip::{Directory, Entries, Entry, JMOD_MAGIC, without_jmod_magic};
-use super::entry;
 
 /// A jar, jmod or JDK image that is open.
 pub struct Library {

@@ -45,9 +45,10 @@ fn members_have_their_flags() {
     let names = Names::new();
     let method = |class_name: &str, name: &str, descriptor: &str| {
         let header = class(class_name, &names);
-        let found = header.methods.into_iter().find(|method| {
-            names.text(method.name) == name && names.text(method.descriptor) == descriptor
-        });
+        let found = header
+            .methods
+            .into_iter()
+            .find(|method| names.text(method.name) == name && names.text(method.descriptor) == descriptor);
         let found = found.unwrap_or_else(|| panic!("no {class_name}.{name}{descriptor}"));
         assert!(!found.has_code);
         found.access
