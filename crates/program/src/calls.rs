@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::class::{ClassId, MethodId, Program};
 use crate::hierarchy::Hierarchy;
+use crate::model::{self, Models};
 
 /// More targets than this are [`Targets::Many`].
 pub const MAX_TARGETS: usize = 8;
@@ -56,6 +57,7 @@ pub(crate) struct Mentions {
 
 pub struct Calls {
     pub hierarchy: Hierarchy,
+    pub(crate) models: Models,
     kind: CallGraph,
     /// By method.
     pub(crate) mentions: Vec<Mentions>,
@@ -70,13 +72,21 @@ impl Calls {
         let hierarchy = Hierarchy::of(program);
         let read: Vec<(Vec<Mentions>, FxHashSet<ClassName>)> =
             (0..program.classes.len() as u32).into_par_iter().map(|class| mentions(program, ClassId(class))).collect();
-        let mut mentions = Vec::with_capacity(program.method_count());
+        let mut mentions = Vec::with_capacity(program.known_method_count());
         let mut made = FxHashSet::default();
         for (of_class, makes) in read {
             mentions.extend(of_class);
             made.extend(makes);
         }
-        let mut calls = Calls { hierarchy, kind, mentions, made, callers: Vec::new(), callees: Vec::new() };
+        let mut calls = Calls {
+            hierarchy,
+            models: Models::new(&program.names),
+            kind,
+            mentions,
+            made,
+            callers: Vec::new(),
+            callees: Vec::new(),
+        };
         calls.connect(program);
         calls
     }
@@ -95,6 +105,13 @@ impl Calls {
     pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Targets {
         let found = self.hierarchy.resolve(program, receiver, method.name, method.descriptor);
         Targets::Known(found.into_iter().collect())
+    }
+
+    /// Whether a method calls an operation of a library object that synchronizes itself.
+    pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
+        self.mentions[method.index()].calls.iter().any(|(_, called)| {
+            self.model(program, *called, called.class).is_some_and(|model| model.section != model::Section::None)
+        })
     }
 
     pub fn callers(&self, method: MethodId) -> &[MethodId] {

@@ -13,6 +13,8 @@ pub enum LockKind {
     Lock,
     /// `StampedLock`
     Stamped,
+    /// One operation of an object that synchronizes itself, by something that no client can hold.
+    Own,
 }
 
 /// Whether others can hold the lock at the same time.

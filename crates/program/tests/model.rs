@@ -119,9 +119,10 @@ impl Facts<'_> {
     fn problems(&mut self) {
         for problem in self.sections.problems() {
             match problem {
+                Problem::TooComplex => self.tell(0, "unbalanced: too complex".to_owned()),
                 Problem::LeavesHeld { section, at } => {
                     let lock = self.lock(self.sections.get(*section));
-                    self.tell_at(*at, format!("unbalanced: returns with {lock} held"));
+                    self.tell_at(*at, format!("unbalanced: leaves with {lock} held"));
                 }
                 Problem::ReleasesUnheld { lock, at } => {
                     let lock = lock.readable(self.body, self.names());

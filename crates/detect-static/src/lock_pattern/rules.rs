@@ -1,6 +1,6 @@
 //! How facts move: forward over the control-flow graph, exceptions included, to a fixed point.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use program::ir::{BlockId, Body, Op, Value, can_throw};
 use program::{Path, SectionId, SectionKind, Sections};
@@ -18,7 +18,7 @@ pub(super) fn witnesses(body: &Body, sections: &Sections) -> Vec<Witness> {
         }
     }
     entries[0] = Some(State::of(stack));
-    let mut found = BTreeSet::new();
+    let mut found = Found::new();
     let mut pending = vec![false; body.block_count()];
     pending[0] = true;
     while let Some(first) = pending.iter().position(|pending| *pending) {
@@ -33,8 +33,11 @@ pub(super) fn witnesses(body: &Body, sections: &Sections) -> Vec<Witness> {
             });
         }
     }
-    found.into_iter().collect()
+    found.into_iter().map(|(second, (first, context))| Witness { twice: Twice { first, second }, context }).collect()
 }
+
+/// Witnesses by the section that takes the lock again: the first before it, and the context.
+type Found = BTreeMap<SectionId, (SectionId, SectionId)>;
 
 struct Rules<'r> {
     body: &'r Body,
@@ -42,13 +45,7 @@ struct Rules<'r> {
 }
 
 impl Rules<'_> {
-    fn flow(
-        &self,
-        block: BlockId,
-        mut state: State,
-        found: &mut BTreeSet<Witness>,
-        mut hand_over: impl FnMut(BlockId, State),
-    ) {
+    fn flow(&self, block: BlockId, mut state: State, found: &mut Found, mut hand_over: impl FnMut(BlockId, State)) {
         let edges = self.body.block(block);
         self.sections.walk(self.body, block, |value, instruction, held| {
             let closed = self.sections.closed_by(self.body, value, held);
@@ -65,26 +62,13 @@ impl Rules<'_> {
                     begin_anew(stack, *section);
                 }
                 for section in &closed {
-                    leave(stack, *section, self.sections);
+                    leave(stack, *section);
                 }
                 if let Some(section) = opened {
-                    enter(stack, section, self.sections);
-                }
-                if let Op::Return(_) = instruction.op {
-                    found.extend(&stack.scopes[0].witnesses);
+                    enter(stack, section, self.sections, found);
                 }
             }
         });
-        if matches!(self.body.terminator(block).map(|last| self.body.op(last)), Some(Op::Throw(_))) {
-            // An exception leaves the method: what was seen until then was seen.
-            for stack in state.stacks() {
-                let mut stack = stack.clone();
-                while let Some(section) = stack.scopes.last().and_then(|scope| scope.section) {
-                    leave(&mut stack, section, self.sections);
-                }
-                found.extend(&stack.scopes[0].witnesses);
-            }
-        }
         for successor in &edges.successors {
             hand_over(*successor, self.only_open(&state, *successor));
         }
@@ -116,15 +100,21 @@ impl Rules<'_> {
     }
 }
 
-/// Taking a lock that was let go before in an enclosing scope makes it a candidate there.
-fn enter(stack: &mut Stack, section: SectionId, sections: &Sections) {
+/// Taking a lock that was let go before inside an open section makes it a witness of that section, unless the lock is
+/// held all the time: `T' = T ∪ (R ∩ {e})`, and `P' = P ∪ (Ts \ {e})` for every section around.
+fn enter(stack: &mut Stack, section: SectionId, sections: &Sections, found: &mut Found) {
     let own = sections.get(section);
-    for scope in &mut stack.scopes {
-        for first in &scope.released {
-            let earlier = sections.get(*first);
-            if earlier.lock_kind() == own.lock_kind() && earlier.lock.same(&own.lock) {
-                scope.twice.insert(Twice { first: *first, second: section });
-            }
+    let is_own_lock = |other: SectionId| {
+        let other = sections.get(other);
+        other.lock_kind() == own.lock_kind() && other.lock.same(&own.lock)
+    };
+    let is_held = stack.scopes.iter().any(|scope| scope.section.is_some_and(is_own_lock));
+    for scope in stack.scopes.iter().filter(|_| !is_held) {
+        let Some(context) = scope.section else { continue };
+        // Of several first sections one is told, so one is kept.
+        if let Some(first) = scope.released.iter().find(|first| is_own_lock(**first)) {
+            let witness = (*first, context);
+            found.entry(section).and_modify(|known| *known = witness.min(*known)).or_insert(witness);
         }
     }
     stack.scopes.push(Scope { section: Some(section), ..Scope::default() });
@@ -140,29 +130,16 @@ fn begin_anew(stack: &mut Stack, section: SectionId) {
     }
 }
 
-/// `R' = R ∪ Rs ∪ {e}`, `P' = P ∪ ((Ps ∪ Ts) \ {e})`; T has grown when the locks were taken.
-fn leave(stack: &mut Stack, section: SectionId, sections: &Sections) {
+/// `R' = R ∪ Rs ∪ {e}`, as far as the locks still have their names.
+fn leave(stack: &mut Stack, section: SectionId) {
     let Some(at) = stack.scopes.iter().rposition(|scope| scope.section == Some(section)) else { return };
     if at == 0 {
         return;
     }
     let inner = stack.scopes.remove(at);
     let outer = &mut stack.scopes[at - 1];
-    let context = sections.get(section);
-    let is_context = |witness: SectionId| {
-        let witness = sections.get(witness);
-        witness.lock_kind() == context.lock_kind() && witness.lock.same(&context.lock)
-    };
     outer.released.extend(inner.released);
     if !inner.renamed {
         outer.released.insert(section);
     }
-    outer.witnesses.extend(inner.witnesses.iter().filter(|witness| !is_context(witness.twice.second)));
-    outer.witnesses.extend(
-        inner
-            .twice
-            .iter()
-            .filter(|twice| !is_context(twice.second))
-            .map(|twice| Witness { twice: *twice, context: section }),
-    );
 }

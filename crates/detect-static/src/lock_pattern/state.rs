@@ -13,13 +13,16 @@ pub(super) struct Twice {
 }
 
 /// A lock that was taken twice while another one was held.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Witness {
     pub(super) twice: Twice,
     pub(super) context: SectionId,
 }
 
-/// The facts ⟨R, T, P⟩ of one scope: the method, or an open section.
+/// The facts of one scope: the method, or an open section.
+///
+/// Of the paper's ⟨R, T, P⟩ only R is kept. All open scopes are known when a lock is taken, so T and P, which the paper
+/// carries outwards until the context ends, are settled at once; a context that never ends counts, too.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Scope {
     /// The section, unless the scope is the method.
@@ -28,10 +31,6 @@ pub(super) struct Scope {
     pub(super) renamed: bool,
     /// R: sections that began and ended in here, and whose lock still has its name.
     pub(super) released: BTreeSet<SectionId>,
-    /// T: locks taken twice in here.
-    pub(super) twice: BTreeSet<Twice>,
-    /// P: those with a context.
-    pub(super) witnesses: BTreeSet<Witness>,
 }
 
 /// Scopes from the method inwards, on one way of having come here.
@@ -54,12 +53,10 @@ impl Stack {
     fn join(&mut self, other: Stack) -> bool {
         let mut changed = false;
         for (scope, other) in self.scopes.iter_mut().zip(other.scopes) {
-            let before = (scope.renamed, scope.released.len(), scope.twice.len(), scope.witnesses.len());
+            let before = (scope.renamed, scope.released.len());
             scope.renamed |= other.renamed;
             scope.released.extend(other.released);
-            scope.twice.extend(other.twice);
-            scope.witnesses.extend(other.witnesses);
-            changed |= before != (scope.renamed, scope.released.len(), scope.twice.len(), scope.witnesses.len());
+            changed |= before != (scope.renamed, scope.released.len());
         }
         changed
     }
@@ -78,10 +75,6 @@ const MAX_STACKS: usize = 16;
 impl State {
     pub(super) fn of(stack: Stack) -> State {
         State { stacks: [stack].into_iter().collect() }
-    }
-
-    pub(super) fn stacks(&self) -> &[Stack] {
-        &self.stacks
     }
 
     pub(super) fn stacks_mut(&mut self) -> impl Iterator<Item = &mut Stack> {

@@ -44,8 +44,10 @@ const ARRAY: &[Line] = &[
 const COUNTER_ARRAY: &[Line] = &[
     updates("getAndIncrement getAndDecrement incrementAndGet decrementAndGet").key(0),
     updates("getAndAdd addAndGet").key(0),
-    makes("<init>(int[]) <init>(long[])").reading(0),
 ];
+
+/// The other constructor takes a length, which has no elements to read.
+const ARRAY_COPY: &[Line] = &[makes("<init>").reading(0), makes("<init>(int)")];
 
 /// The object whose field it is first.
 const UPDATER: &[Line] = &[
@@ -65,12 +67,11 @@ const PAIR: &[Line] = &[
     reads("get").writing(0),
     writes("set"),
     updates("compareAndSet weakCompareAndSet").expecting(0),
-    updates("attemptStamp attemptMark").expecting(0),
 ];
 
 /// Each call is a step, but `sum` adds up cells that others go on changing.
 const ADDER: &[Line] = &[
-    updates("add increment decrement").gives(Unrelated),
+    updates("add").gives(Unrelated),
     reads("sum").each(),
     reads("toString").gives(Fresh).each(),
     updates("sumThenReset").each(),
@@ -110,15 +111,29 @@ pub(crate) const TABLES: &[Table] = &[
     table(PACKAGE, "AtomicInteger AtomicLong", Value, &[CELL, FUNCTIONS, COUNTER, NUMBER]).locked(OWN),
     table(PACKAGE, "AtomicReference", Value, &[CELL, FUNCTIONS]).locked(OWN),
     table(PACKAGE, "AtomicBoolean", Value, &[CELL]).locked(OWN),
-    table(PACKAGE, "AtomicIntegerArray AtomicLongArray", Value, &[ARRAY, COUNTER_ARRAY]).locked(OWN),
-    table(PACKAGE, "AtomicReferenceArray", Value, &[ARRAY, &[makes("<init>(Object[])").reading(0)]]).locked(OWN),
+    table(PACKAGE, "AtomicIntegerArray AtomicLongArray", Value, &[ARRAY, COUNTER_ARRAY, ARRAY_COPY]).locked(OWN),
+    table(PACKAGE, "AtomicReferenceArray", Value, &[ARRAY, ARRAY_COPY]).locked(OWN),
     table(PACKAGE, "AtomicIntegerFieldUpdater AtomicLongFieldUpdater", Value, &[UPDATER, COUNTER])
         .locked(OWN)
         .of(Target::Named),
     table(PACKAGE, "AtomicReferenceFieldUpdater", Value, &[UPDATER]).locked(OWN).of(Target::Named),
-    table(PACKAGE, "AtomicStampedReference", Value, &[PAIR, &[reads("getStamp")]]).locked(OWN),
-    table(PACKAGE, "AtomicMarkableReference", Value, &[PAIR, &[reads("isMarked")]]).locked(OWN),
-    table(PACKAGE, "LongAdder DoubleAdder", Value, &[ADDER, NUMBER]).locked(OWN),
+    table(
+        PACKAGE,
+        "AtomicStampedReference",
+        Value,
+        &[PAIR, &[reads("getStamp"), updates("attemptStamp").expecting(0)]],
+    )
+    .locked(OWN),
+    table(
+        PACKAGE,
+        "AtomicMarkableReference",
+        Value,
+        &[PAIR, &[reads("isMarked"), updates("attemptMark").expecting(0)]],
+    )
+    .locked(OWN),
+    table(PACKAGE, "LongAdder", Value, &[ADDER, NUMBER, &[updates("increment decrement").gives(Unrelated)]])
+        .locked(OWN),
+    table(PACKAGE, "DoubleAdder", Value, &[ADDER, NUMBER]).locked(OWN),
     table(PACKAGE, "LongAccumulator DoubleAccumulator", Value, &[ACCUMULATOR, NUMBER]).locked(OWN),
     table("java/lang/invoke", "VarHandle", Value, &[VAR_HANDLE]).locked(OWN).of(Target::Named),
     table("java/util/random", "RandomGenerator", Value, &[RANDOM]),

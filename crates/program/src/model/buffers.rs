@@ -2,7 +2,9 @@
 
 use super::call::State::{Chars, Contents};
 use super::line::Gives::{Fresh, FromState, Receiver, Unrelated};
-use super::line::{Line, MONITOR, OWN, Table, computes, cursor, does, makes, part, reads, table, updates, writes};
+use super::line::{
+    Line, MONITOR, OWN, Table, computes, cursor, does, function, makes, part, reads, table, updates, writes,
+};
 
 /// `StringBuilder` and `StringBuffer`.
 const BUILDER: &[Line] = &[
@@ -15,9 +17,7 @@ const BUILDER: &[Line] = &[
     reads("getChars").gives(Unrelated),
     writes("append").gives(Receiver),
     // The argument's length is asked for first, its characters later.
-    writes("append(StringBuffer) append(StringBuilder) append(CharSequence) append(CharSequence,int,int)")
-        .reading(0)
-        .gives(Receiver),
+    writes("append(StringBuffer) append(CharSequence) append(CharSequence,int,int)").reading(0).gives(Receiver),
     writes("appendCodePoint delete deleteCharAt replace").gives(Receiver),
     writes("insert").gives(Receiver),
     writes("insert(int,CharSequence) insert(int,CharSequence,int,int)").reading(1).gives(Receiver),
@@ -34,6 +34,7 @@ const CHAR_SEQUENCE: &[Line] = &[
     reads("charAt(int)").key(0),
     reads("subSequence toString").gives(Fresh),
     cursor("chars codePoints"),
+    function("compare(CharSequence,CharSequence)").reading(0).reading(1).gives(FromState),
 ];
 
 /// A string's own characters never change, those of other sequences may.
@@ -57,7 +58,7 @@ const CHAR_WRITER: &[Line] =
     &[writes("write"), writes("append").gives(Receiver), reads("toString").gives(Fresh), does("flush close")];
 
 /// A position that reading moves on.
-const READER: &[Line] = &[updates("read skip ready mark reset").gives(FromState), does("close markSupported")];
+const READER: &[Line] = &[updates("read skip mark reset").gives(FromState), does("close markSupported")];
 
 /// Position, limit and bytes are one state. The numbered ones leave the position alone.
 const NIO: &[Line] = &[

@@ -100,6 +100,18 @@ pub enum State {
     Elements,
 }
 
+impl State {
+    /// As reports call it: "contents of `table`".
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Contents => "contents",
+            State::Value => "value",
+            State::Chars => "characters",
+            State::Elements => "elements",
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Access {
     None,

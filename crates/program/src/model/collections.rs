@@ -3,9 +3,9 @@
 //! Contents are a variable whether or not the container locks, so most of what is here says nothing of locks. The
 //! classes that hold their own monitor are at the end; those of `java.util.concurrent` are in `concurrent.rs`.
 
-use super::call::{Section, State::Contents, Target};
+use super::call::{Product, Section, State::Contents, Target};
 use super::factories::{OF, OF_MAP};
-use super::line::Gives::{Fresh, FromState, Receiver, Removed, Unrelated};
+use super::line::Gives::{self, Fresh, FromState, Receiver, Unrelated};
 use super::line::{
     Discipline, Line, MONITOR, Table, cursor, does, makes, part, reads, removes, table, updates, writes,
 };
@@ -28,7 +28,7 @@ pub(crate) const COLLECTION: &[Line] = &[
     updates("removeIf(Predicate)").each().runs(0),
     writes("clear").each(),
     cursor("stream"),
-    cursor("parallelStream").product(super::call::Product::ParallelStream),
+    cursor("parallelStream").product(Product::ParallelStream),
 ];
 
 /// Of lists; deques have had most of them for longer.
@@ -161,11 +161,8 @@ const VECTOR: &[Line] = &[
     cursor("elements"),
 ];
 
-const STACK: &[Line] = &[
-    writes("push(Object)").gives(super::line::Gives::Argument(0)),
-    removes("pop"),
-    reads("peek empty search(Object)"),
-];
+const STACK: &[Line] =
+    &[writes("push(Object)").gives(Gives::Argument(0)), removes("pop"), reads("peek empty search(Object)")];
 
 const HASHTABLE: &[Line] = &[reads("contains(Object)").each(), cursor("elements keys")];
 
@@ -253,7 +250,7 @@ pub(crate) const TABLES: &[Table] = &[
             reads("get(Object)").key(0),
             reads("size isEmpty"),
             writes("put(Object,Object)").key(0).gives(FromState),
-            removes("remove(Object)").key(0).gives(Removed),
+            removes("remove(Object)").key(0),
             cursor("keys elements"),
         ]],
     ),

@@ -3,7 +3,7 @@
 
 use super::call::State::{Contents, Value};
 use super::call::{OrderKind, When};
-use super::line::Gives::{Fresh, FromState, RemovedInto, Unrelated};
+use super::line::Gives::{Fresh, FromState, Removed, RemovedInto, Unrelated};
 use super::line::{Line, OWN, OWN_WHOLE, Table, cursor, does, makes, part, reads, removes, table, updates, writes};
 
 /// Beyond `Map`; the first argument of the parallel ones says from which size on they use other threads.
@@ -83,8 +83,7 @@ const COPY_ON_WRITE_LIST: &[Line] = &[
     reads("clone").gives(Fresh),
 ];
 
-const EXCHANGER: &[Line] =
-    &[updates("exchange").gives(super::line::Gives::Removed).orders(OrderKind::Meet, When::Always)];
+const EXCHANGER: &[Line] = &[updates("exchange").gives(Removed).orders(OrderKind::Meet, When::Always)];
 
 pub(crate) const TABLES: &[Table] = &[
     table("java/util/concurrent", "ConcurrentMap", Contents, &[]).locked(OWN),

@@ -2,13 +2,16 @@
 //! changes.
 
 use classfile::{Header, Method};
-use location::{ClassName, MethodName, Names};
+use location::{ClassName, FieldName, MethodName, Names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::call::Times;
 use super::frameworks::{BY_ANCESTOR, BY_ANNOTATION, ByAncestor, Methods};
 use super::immutable::{OF_LIBRARIES, UNCHANGING, VALUES};
+use super::line::Origin;
 use super::lookup::{Models, Supertypes, linearize};
+use super::sinks::CONSOLE;
+use super::tasks::{LIBRARY_TASKS, TASKS};
 
 /// A method that a framework calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +63,38 @@ impl Immutables {
     }
 }
 
+/// The method that runs when an object of a class is started or called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TaskEntry {
+    /// Binary name.
+    pub class: String,
+    pub name: &'static str,
+    pub descriptor: &'static str,
+    pub origin: Origin,
+}
+
+/// Every kind of task that the tables name, for tests.
+pub fn task_entries() -> impl Iterator<Item = TaskEntry> {
+    [(TASKS, Origin::Jdk), (LIBRARY_TASKS, Origin::Library)].into_iter().flat_map(|(tasks, origin)| {
+        tasks.iter().map(move |(package, class, name, descriptor)| TaskEntry {
+            class: format!("{package}/{class}"),
+            name,
+            descriptor,
+            origin,
+        })
+    })
+}
+
+/// Every class that the tables call immutable, by binary name, for tests.
+pub fn immutable_classes() -> impl Iterator<Item = (String, Origin)> {
+    let lists = [(VALUES, Origin::Jdk), (UNCHANGING, Origin::Jdk), (OF_LIBRARIES, Origin::Library)];
+    lists.into_iter().flat_map(|(lists, origin)| {
+        lists.iter().flat_map(move |(package, classes)| {
+            classes.split_ascii_whitespace().map(move |class| (format!("{package}/{class}"), origin))
+        })
+    })
+}
+
 impl Models {
     /// The method that runs when an object of this class is started as a task, or called as a function.
     pub fn task_entry(&self, names: &Names, class: ClassName, supertypes: &mut Supertypes<'_>) -> Option<MethodName> {
@@ -72,6 +107,12 @@ impl Models {
         let immutables = self.immutables(names);
         let is_listed = |class: &ClassName| immutables.values.contains(class) || immutables.others.contains(class);
         is_listed(&class) || linearize(class, supertypes).iter().any(is_listed)
+    }
+
+    /// Whether a static field holds a printer to the console: what [`Sink::Print`](super::Sink) needs to be a sink.
+    pub fn is_console(&self, names: &Names, field: FieldName) -> bool {
+        let asked = (names.text(field.class.0), names.text(field.name));
+        CONSOLE.contains(&asked)
     }
 
     /// The methods of a class that a framework calls, in their order.

@@ -4,7 +4,7 @@ use super::call::Product::{Immutable, ParallelStream, SequentialStream, Synchron
 use super::call::State::{Contents, Elements};
 use super::call::Target;
 use super::line::Gives::{self, Fresh, FromState, Unrelated};
-use super::line::{Line, Table, cursor, does, function, makes, reads, table};
+use super::line::{Line, Table, computes, cursor, does, function, makes, reads, table};
 
 const COLLECTIONS: &[Line] = &[
     makes("synchronizedCollection synchronizedList synchronizedSet synchronizedMap").product(Synchronized),
@@ -30,7 +30,7 @@ const COLLECTIONS: &[Line] = &[
     function("replaceAll").reading(0).writing(0).gives(FromState),
     function("fill addAll").writing(0),
     function("copy").writing(0).reading(1),
-    does("reverseOrder"),
+    computes("reverseOrder"),
 ];
 
 const ARRAYS: &[Line] = &[
@@ -53,16 +53,11 @@ pub(crate) const OF_MAP: &[Line] = &[makes("ofEntries entry").product(Immutable)
 
 /// Operations between the source and the end. Their functions run while the end runs, which is soon.
 const STREAM: &[Line] = &[
-    cursor("filter map mapToInt mapToLong mapToDouble flatMap peek takeWhile dropWhile").runs(0),
+    cursor("filter map flatMap peek takeWhile dropWhile").runs(0),
     cursor("distinct sorted() limit skip unordered onClose iterator spliterator"),
     reads("forEach forEachOrdered").gives(Unrelated).each().runs(0),
     reads("toArray()").gives(Fresh).each(),
-    reads("collect(Supplier,BiConsumer,BiConsumer) collect(Supplier,ObjIntConsumer,BiConsumer)")
-        .gives(Fresh)
-        .each()
-        .runs(0)
-        .runs(1)
-        .runs(2),
+    reads("collect").gives(Fresh).each().runs(0).runs(1).runs(2),
     reads("anyMatch allMatch noneMatch").each().runs(0),
     reads("count findFirst findAny min max").each(),
     cursor("sequential").product(SequentialStream),
@@ -71,7 +66,8 @@ const STREAM: &[Line] = &[
 ];
 
 const OBJECT_STREAM: &[Line] = &[
-    cursor("sorted(Comparator) flatMapToInt flatMapToLong flatMapToDouble mapMulti").runs(0),
+    cursor("mapToInt mapToLong mapToDouble sorted(Comparator) flatMapToInt flatMapToLong flatMapToDouble mapMulti")
+        .runs(0),
     cursor("gather").since(24),
     reads("collect(Collector) toList").gives(Fresh).each(),
     reads("toArray(IntFunction)").gives(Fresh).each().runs(0),
@@ -83,6 +79,7 @@ const OBJECT_STREAM: &[Line] = &[
 
 const NUMBER_STREAM: &[Line] = &[
     cursor("mapToObj").runs(0),
+    reads("reduce").each().runs(1),
     cursor("boxed"),
     reads("sum average summaryStatistics").each(),
     makes("of empty iterate generate concat builder"),
@@ -105,7 +102,48 @@ pub(crate) const TABLES: &[Table] = &[
     )
     .of(Target::Viewed),
     table("java/util/stream", "Stream", Contents, &[OBJECT_STREAM, STREAM]).of(Target::Viewed),
-    table("java/util/stream", "IntStream LongStream DoubleStream", Contents, &[NUMBER_STREAM, STREAM])
-        .of(Target::Viewed),
+    table(
+        "java/util/stream",
+        "IntStream",
+        Contents,
+        &[
+            NUMBER_STREAM,
+            STREAM,
+            &[
+                reads("reduce(IntBinaryOperator)").each().runs(0),
+                cursor("mapToLong mapToDouble").runs(0),
+                cursor("asLongStream asDoubleStream"),
+                makes("range rangeClosed"),
+            ],
+        ],
+    )
+    .of(Target::Viewed),
+    table(
+        "java/util/stream",
+        "LongStream",
+        Contents,
+        &[
+            NUMBER_STREAM,
+            STREAM,
+            &[
+                reads("reduce(LongBinaryOperator)").each().runs(0),
+                cursor("mapToInt mapToDouble").runs(0),
+                cursor("asDoubleStream"),
+                makes("range rangeClosed"),
+            ],
+        ],
+    )
+    .of(Target::Viewed),
+    table(
+        "java/util/stream",
+        "DoubleStream",
+        Contents,
+        &[
+            NUMBER_STREAM,
+            STREAM,
+            &[reads("reduce(DoubleBinaryOperator)").each().runs(0), cursor("mapToInt mapToLong").runs(0)],
+        ],
+    )
+    .of(Target::Viewed),
     table("java/util/stream", "StreamSupport", Contents, &[&[function("stream").gives(Gives::Argument(0))]]),
 ];

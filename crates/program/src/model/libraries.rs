@@ -47,7 +47,6 @@ const GUAVA_TABLE: &[Line] = &[
 /// Guava's and Caffeine's.
 const CACHE: &[Line] = &[
     reads("getIfPresent").key(0),
-    updates("get(Object,Callable) get(Object,Function)").key(0).runs(1),
     reads("getAllPresent").gives(Fresh).each(),
     writes("put").key(0),
     writes("putAll").reading(0).each(),
@@ -82,6 +81,9 @@ const KOTLIN_THREAD: &[Line] = &[
     // start, isDaemon, contextClassLoader, name, priority, block; the other one has a mask behind it
     function("thread thread$default").starts(Argument(5), Once, NewThread).gives(Fresh),
 ];
+
+/// A value that is made once, under a lock of its own unless told otherwise.
+const KOTLIN_LAZY: &[Line] = &[updates("getValue"), reads("isInitialized")];
 
 const KOTLIN_COLLECTIONS: &[Line] = &[
     makes("listOf emptyList listOfNotNull").product(Immutable),
@@ -128,15 +130,9 @@ pub(crate) const TABLES: &[Table] = &[
     table(COLLECT, "ConcurrentHashMultiset", Contents, &[]).locked(OWN).library(),
     table(COLLECT, "Table", Contents, &[GUAVA_TABLE]).library(),
     table(COLLECT, "BiMap", Contents, &[&[writes("forcePut").gives(FromState), part("inverse")]]).library(),
-    table(
-        COLLECT,
-        "Maps Sets",
-        Contents,
-        &[&[makes(
-            "newHashMap newTreeMap newLinkedHashMap newConcurrentMap newHashSet newTreeSet newConcurrentHashSet",
-        )]],
-    )
-    .library(),
+    table(COLLECT, "Maps", Contents, &[&[makes("newHashMap newTreeMap newLinkedHashMap newConcurrentMap")]]).library(),
+    table(COLLECT, "Sets", Contents, &[&[makes("newHashSet newTreeSet newLinkedHashSet newConcurrentHashSet")]])
+        .library(),
     table(
         COLLECT,
         "Multimaps",
@@ -151,9 +147,18 @@ pub(crate) const TABLES: &[Table] = &[
         &[&[makes("of").product(Immutable), makes("copyOf").reading(0).product(Immutable)]],
     )
     .library(),
-    table("com/google/common/cache", "Cache", Contents, &[CACHE]).locked(OWN).library(),
+    table("com/google/common/cache", "Cache", Contents, &[CACHE, &[updates("get(Object,Callable)").key(0).runs(1)]])
+        .locked(OWN)
+        .library(),
     table("com/google/common/cache", "LoadingCache", Contents, &[LOADING_CACHE]).library(),
-    table("com/github/benmanes/caffeine/cache", "Cache", Contents, &[CACHE]).locked(OWN).library(),
+    table(
+        "com/github/benmanes/caffeine/cache",
+        "Cache",
+        Contents,
+        &[CACHE, &[updates("get(Object,Function)").key(0).runs(1)]],
+    )
+    .locked(OWN)
+    .library(),
     table("com/github/benmanes/caffeine/cache", "LoadingCache", Contents, &[LOADING_CACHE]).library(),
     table(
         "com/google/common/base",
@@ -190,6 +195,8 @@ pub(crate) const TABLES: &[Table] = &[
     )
     .library(),
     table("kotlin/concurrent", "ThreadsKt", Value, &[KOTLIN_THREAD]).library(),
+    table("kotlin", "Lazy", Value, &[KOTLIN_LAZY]).locked(OWN).library(),
+    table("kotlin", "LazyKt", Value, &[&[makes("lazy(Function0)").wraps(0)]]).library(),
     table("kotlin/collections", "CollectionsKt", Contents, &[KOTLIN_COLLECTIONS]).library(),
     table("kotlin/collections", "MapsKt", Contents, &[KOTLIN_MAPS]).library(),
     table("kotlinx/coroutines", "BuildersKt", Value, &[COROUTINES]).library(),

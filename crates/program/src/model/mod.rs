@@ -12,6 +12,7 @@ mod concurrent;
 mod entry;
 mod factories;
 mod frameworks;
+mod holders;
 mod immutable;
 mod libraries;
 mod line;
@@ -28,7 +29,7 @@ pub use call::{
     Access, Arguments, CallModel, Effect, Order, OrderKind, Pool, Product, Returns, Revalidation, Runner, Section,
     Sink, Start, State, Target, Task, Times, When,
 };
-pub use entry::EntryPoint;
+pub use entry::{EntryPoint, TaskEntry, immutable_classes, task_entries};
 pub use line::Origin;
 pub use lookup::{Ancestry, Models, NamedMethod, Supertypes, named_methods};
 
@@ -39,6 +40,7 @@ const FAMILIES: &[&[line::Table]] = &[
     collections::TABLES,
     concurrent::TABLES,
     factories::TABLES,
+    holders::TABLES,
     immutable::TABLES,
     libraries::TABLES,
     locks::TABLES,

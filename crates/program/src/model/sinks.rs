@@ -12,6 +12,9 @@ const PRINTER: &[Line] = &[
     does("checkError close").prints(),
 ];
 
+/// Static fields that print to the console: class, field.
+pub(crate) const CONSOLE: &[(&str, &str)] = &[("java/lang/System", "out"), ("java/lang/System", "err")];
+
 const JUL: &[Line] = &[
     logs("log logp logrb severe warning info config fine finer finest entering exiting throwing"),
     does("isLoggable getLevel getName"),

@@ -7,7 +7,7 @@ use super::call::Task::{Argument, ElementsOf};
 use super::call::Times::{Once, Repeatedly};
 use super::call::When::{Always, IfTrue, Perhaps};
 use super::call::{Pool, Task};
-use super::line::Gives::{Fresh, Receiver};
+use super::line::Gives::{self, Fresh, Receiver, Removed, Unrelated};
 use super::line::{Line, OWN, Table, does, function, joins, makes, reads, table, updates, writes};
 
 const THREAD: &[Line] = &[
@@ -88,7 +88,7 @@ const FORK_JOIN_TASK: &[Line] = &[
     function("invokeAll(Collection)")
         .starts(ElementsOf(0), Once, Runner::CommonPool)
         .orders(JoinStarted, Always)
-        .gives(super::line::Gives::Argument(0)),
+        .gives(Gives::Argument(0)),
     function("invokeAll(ForkJoinTask[])").starts(ElementsOf(0), Once, Runner::CommonPool).orders(JoinStarted, Always),
     // The first one runs here.
     function("invokeAll(ForkJoinTask,ForkJoinTask)")
@@ -177,7 +177,7 @@ const FUTURE_TASK: &[Line] = &[makes("<init>(Callable) <init>(Runnable,Object)")
 
 const COMPLETION_SERVICE: &[Line] = &[
     does("submit").starts(Argument(0), Once, Runner::Receiver).gives(Fresh),
-    updates("take poll").gives(super::line::Gives::Removed).orders(Join, Perhaps),
+    updates("take poll").gives(Removed).orders(Join, Perhaps),
 ];
 
 const TIMER: &[Line] = &[
@@ -203,7 +203,7 @@ const STRUCTURED: &[Line] = &[
 ];
 
 const LATCH: &[Line] = &[
-    updates("countDown()").gives(super::line::Gives::Unrelated).orders(Signal, Always),
+    updates("countDown()").gives(Unrelated).orders(Signal, Always),
     does("await()").orders(Await, Always),
     does("await(long,TimeUnit)").orders(Await, IfTrue),
     reads("getCount()"),
@@ -232,7 +232,8 @@ const CONCURRENT: &str = "java/util/concurrent";
 
 pub(crate) const TABLES: &[Table] = &[
     table("java/lang", "Thread", Value, &[THREAD]),
-    table("java/lang", "Thread$Builder", Value, &[THREAD_BUILDER]).since(21),
+    table("java/lang", "Thread$Builder Thread$Builder$OfPlatform Thread$Builder$OfVirtual", Value, &[THREAD_BUILDER])
+        .since(21),
     table("java/lang", "Runtime", Value, &[&[does("addShutdownHook(Thread)").starts(Argument(0), Once, NewThread)]]),
     table(CONCURRENT, "Executor", Value, &[EXECUTOR]),
     table(CONCURRENT, "ExecutorService", Value, &[EXECUTOR_SERVICE]),
@@ -251,6 +252,17 @@ pub(crate) const TABLES: &[Table] = &[
     table(CONCURRENT, "CompletionStage", Value, &[STAGE]),
     table(CONCURRENT, "CompletableFuture", Value, &[COMPLETABLE_FUTURE]).locked(OWN),
     table(CONCURRENT, "StructuredTaskScope", Value, &[STRUCTURED]).since(25),
+    // Gone again in release 25; its own constructor opens the scope.
+    table(
+        CONCURRENT,
+        "StructuredTaskScope$ShutdownOnFailure StructuredTaskScope$ShutdownOnSuccess",
+        Value,
+        &[&[
+            does("fork").starts(Argument(0), Once, NewThread).gives(Fresh),
+            does("join() joinUntil").orders(JoinAll, Always).gives(Receiver),
+        ]],
+    )
+    .library(),
     table(CONCURRENT, "CountDownLatch", Value, &[LATCH]).locked(OWN),
     table(CONCURRENT, "CyclicBarrier", Value, &[BARRIER]).locked(OWN),
     table(CONCURRENT, "Phaser", Value, &[PHASER]).locked(OWN),

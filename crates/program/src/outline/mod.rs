@@ -9,12 +9,13 @@ mod build;
 mod flow;
 
 use classfile::CallKind;
-use location::{ClassName, FieldName, MethodName};
+use location::{ClassName, FieldName, MethodName, Symbol};
 use smallvec::SmallVec;
 
 pub use build::outline;
 
 use crate::lock::{LockKind, Mode};
+use crate::model::State;
 
 /// Number of an event in [`Outline::events`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -123,12 +124,14 @@ pub struct Source {
 /// All origins of a value, sorted by origin, each once.
 pub type Sources = SmallVec<[Source; 2]>;
 
-/// What an access touches: a field, a static field, or the elements of an array.
+/// What an access touches: a field, a static field, the elements of an array, the state of a library object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Member {
     Field(FieldName),
     Static(FieldName),
     Elements,
+    /// What a library object holds: the contents of a collection, the value of an atomic.
+    State(State),
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -152,8 +155,8 @@ pub enum Action {
         member: Member,
         address: Sources,
         value: Sources,
-        /// The name of what is stored, for reasoning about hand-over and escape.
-        stored: Name,
+        /// What is stored, for reasoning about hand-over, escape and what a field can hold.
+        stored: Argument,
     },
     Call {
         kind: CallKind,
@@ -211,6 +214,8 @@ pub struct Condition {
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Outline {
+    /// The source's names of the parameters, `this` included, where the class file tells.
+    pub parameters: SmallVec<[Option<Symbol>; 4]>,
     pub sections: Vec<OutlineSection>,
     /// In the order of code.
     pub events: Vec<Event>,

@@ -80,7 +80,12 @@ pub enum Problem {
     LeavesHeld { section: SectionId, at: Value },
     /// A lock is given back that this method did not take: a helper that unlocks, or a name lost on the way.
     ReleasesUnheld { lock: Path, at: Value },
+    /// There are so many sections and branches that they are not followed: the method counts as having no section.
+    TooComplex,
 }
+
+/// More than this many sections times blocks are not followed. The product bounds time and memory.
+const MAX_SECTIONS_IN_BLOCKS: usize = 1 << 20;
 
 #[derive(Clone, Debug)]
 pub struct Sections {
@@ -125,6 +130,13 @@ impl Sections {
             .collect();
         if sections.list.is_empty() && sections.events.iter().all(|event| *event == Event::None) {
             sections.entries.fill(Some(State::default()));
+            return sections;
+        }
+        if sections.list.len().saturating_mul(body.block_count()) > MAX_SECTIONS_IN_BLOCKS {
+            sections.list.clear();
+            sections.events.fill(Event::None);
+            sections.entries.fill(Some(State::default()));
+            sections.problems.push(Problem::TooComplex);
             return sections;
         }
         sections.entries = flow::solve(body, &sections);
@@ -236,7 +248,7 @@ impl Sections {
     }
 
     /// The innermost open section that giving back a lock closes: the one opened through the same register, else the
-    /// one whose lock has the same name. If that one is open on some paths only, then so may be others that took the
+    /// one whose lock has the same name, else one whose register may have become this one where paths met. If that one is open on some paths only, then so may be others that took the
     /// lock on other paths: `if (patient) lock.lock(); else if (!lock.tryLock()) return;`
     fn exited(&self, body: &Body, held: &[Held], exit: &Exit) -> SmallVec<[SectionId; 2]> {
         let object = body.without_casts(exit.object);
@@ -250,12 +262,19 @@ impl Sections {
         let matching = |is_it: &dyn Fn(&Section) -> bool| {
             held.iter().rposition(|held| of_kind(self.get(held.section)) && is_it(self.get(held.section)))
         };
-        let Some(innermost) = matching(&by_register).or_else(|| matching(&by_name)) else { return SmallVec::new() };
+        let origins = match body.op(object) {
+            Op::Phi(_) => origins(body, object),
+            _ => SmallVec::new(),
+        };
+        let by_origin =
+            |section: &Section| section.object.is_some_and(|opened| origins.contains(&body.without_casts(opened)));
+        let innermost = matching(&by_register).or_else(|| matching(&by_name)).or_else(|| matching(&by_origin));
+        let Some(innermost) = innermost else { return SmallVec::new() };
         let mut exited: SmallVec<[SectionId; 2]> = smallvec::smallvec![held[innermost].section];
         if !held[innermost].certain {
             for other in held[..innermost].iter().rev() {
                 let section = self.get(other.section);
-                if of_kind(section) && (by_register(section) || by_name(section)) {
+                if of_kind(section) && (by_register(section) || by_name(section) || by_origin(section)) {
                     if other.certain {
                         break;
                     }
@@ -325,4 +344,22 @@ impl Sections {
         self.problems = problems;
         self.unknown_waits = unknown_waits;
     }
+}
+
+/// The values that a phi may stand for, through other phis.
+fn origins(body: &Body, phi: Value) -> SmallVec<[Value; 4]> {
+    const MAX_ORIGINS: usize = 64;
+    let mut origins: SmallVec<[Value; 4]> = smallvec::smallvec![phi];
+    let mut next = 0;
+    while let Some(&origin) = origins.get(next) {
+        next += 1;
+        let Op::Phi(operands) = *body.op(origin) else { continue };
+        for operand in body.operands(operands) {
+            let operand = body.without_casts(*operand);
+            if origins.len() < MAX_ORIGINS && !origins.contains(&operand) {
+                origins.push(operand);
+            }
+        }
+    }
+    origins
 }

@@ -4,6 +4,7 @@ use classfile::CallKind;
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
 
+use super::holding::Holdings;
 use super::order::components;
 use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
@@ -26,6 +27,7 @@ const MAX_INFLUENCES: usize = 24;
 pub struct Summaries {
     pub outlines: Vec<Option<Outline>>,
     pub summaries: Vec<Option<Summary>>,
+    pub holdings: Holdings,
 }
 
 impl Summaries {
@@ -39,7 +41,8 @@ impl Summaries {
         for (method, outline) in made.into_iter().flatten() {
             outlines[method.index()] = Some(outline);
         }
-        let mut all = Summaries { outlines, summaries: Vec::new() };
+        let holdings = Holdings::of(program, calls, &outlines);
+        let mut all = Summaries { outlines, summaries: Vec::new(), holdings };
         all.summaries.resize_with(program.known_method_count(), || None);
         for level in levels(calls, components(calls, program.known_method_count(), &wanted)) {
             let done: Vec<Vec<(MethodId, Summary)>> =
@@ -69,7 +72,7 @@ impl Summaries {
                 let known = |method: MethodId| {
                     done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
                 };
-                next.push((*member, compose(program, calls, *member, outline, &known)));
+                next.push((*member, compose(program, calls, &self.holdings, *member, outline, &known)));
             }
             if next == done {
                 break;
@@ -106,6 +109,7 @@ fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId
 fn compose<'s>(
     program: &Program,
     calls: &Calls,
+    holdings: &Holdings,
     method: MethodId,
     outline: &Outline,
     known: &dyn Fn(MethodId) -> Option<&'s Summary>,
@@ -113,6 +117,7 @@ fn compose<'s>(
     let mut composing = Composing {
         program,
         calls,
+        holdings,
         method: program.method_name(method),
         outline,
         known,
@@ -161,26 +166,27 @@ fn looks_ahead(outline: &Outline) -> bool {
     }) || outline.sections.iter().any(|section| matches!(section.lock.start, Start::Result(_)))
 }
 
-struct Composing<'c, 's> {
-    program: &'c Program,
-    calls: &'c Calls,
+pub(super) struct Composing<'c, 's> {
+    pub(super) program: &'c Program,
+    pub(super) calls: &'c Calls,
+    pub(super) holdings: &'c Holdings,
     method: MethodName,
-    outline: &'c Outline,
-    known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
+    pub(super) outline: &'c Outline,
+    pub(super) known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
     summary: Summary,
     /// By access: what was held there in the last pass, for accesses that this pass has not come to.
     last_held: Vec<SectionSet>,
     /// By section of the outline: its number in the summary, or that of the section it is a part of.
     own: Vec<Option<usize>>,
     /// By event: where the value that it yields comes from.
-    influence: Vec<Influences>,
+    pub(super) influence: Vec<Influences>,
     /// By event: the name of the object that it yields, from this method's side.
-    result_name: Vec<Option<Name>>,
-    result_class: Vec<Option<ClassName>>,
+    pub(super) result_name: Vec<Option<Name>>,
+    pub(super) result_class: Vec<Option<ClassName>>,
 }
 
 impl Composing<'_, '_> {
-    fn spot(&self, pc: u32, line: Option<u32>) -> Spot {
+    pub(super) fn spot(&self, pc: u32, line: Option<u32>) -> Spot {
         Spot { method: self.method, pc, line }
     }
 
@@ -207,7 +213,7 @@ impl Composing<'_, '_> {
         }
     }
 
-    fn add_section(&mut self, section: SummarySection) -> Option<usize> {
+    pub(super) fn add_section(&mut self, section: SummarySection) -> Option<usize> {
         if self.summary.sections.len() == MAX_SECTIONS {
             self.summary.is_cut = true;
             return None;
@@ -217,7 +223,7 @@ impl Composing<'_, '_> {
     }
 
     /// Sections of the outline as sections of the summary.
-    fn sections(&self, of_outline: SectionSet) -> SectionSet {
+    pub(super) fn sections(&self, of_outline: SectionSet) -> SectionSet {
         let mut set = SectionSet::default();
         for section in of_outline.iter() {
             if let Some(Some(number)) = self.own.get(section) {
@@ -228,7 +234,7 @@ impl Composing<'_, '_> {
     }
 
     /// A section in `among` on this lock.
-    fn find_section(&self, among: SectionSet, lock: &Name, kind: crate::LockKind) -> Option<usize> {
+    pub(super) fn find_section(&self, among: SectionSet, lock: &Name, kind: crate::LockKind) -> Option<usize> {
         among.iter().find(|number| {
             let section = &self.summary.sections[*number];
             section.kind == kind && section.lock.same(lock)
@@ -236,7 +242,7 @@ impl Composing<'_, '_> {
     }
 
     /// A name with results of calls replaced by what the callee says they are.
-    fn settle(&self, name: &Name) -> Name {
+    pub(super) fn settle(&self, name: &Name) -> Name {
         let Start::Result(event) = name.start else { return name.clone() };
         match self.result_name.get(event.index()).and_then(Option::as_ref) {
             Some(result) => extend(result.clone(), &name.steps),
@@ -245,7 +251,7 @@ impl Composing<'_, '_> {
     }
 
     /// Where values of the outline come from, in the summary's terms.
-    fn influences(&self, sources: &Sources) -> Influences {
+    pub(super) fn influences(&self, sources: &Sources) -> Influences {
         let mut all = Influences::new();
         for source in sources {
             let ended = self.sections(source.ended);
@@ -264,12 +270,12 @@ impl Composing<'_, '_> {
         all
     }
 
-    fn held_at(&self, access: AccessId) -> SectionSet {
+    pub(super) fn held_at(&self, access: AccessId) -> SectionSet {
         let known = self.summary.accesses.get(access.index()).map(|access| access.held);
         known.or_else(|| self.last_held.get(access.index()).copied()).unwrap_or_default()
     }
 
-    fn add_influence(&self, all: &mut Influences, influence: Influence) {
+    pub(super) fn add_influence(&self, all: &mut Influences, influence: Influence) {
         match all.binary_search_by_key(&influence.root, |known| known.root) {
             Ok(at) => all[at].ended = all[at].ended.union(influence.ended),
             Err(at) if all.len() < MAX_INFLUENCES => all.insert(at, influence),
@@ -277,7 +283,7 @@ impl Composing<'_, '_> {
         }
     }
 
-    fn control(&self, event: &Event) -> Influences {
+    pub(super) fn control(&self, event: &Event) -> Influences {
         let mut all = Influences::new();
         for condition in &event.control {
             for influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
@@ -300,7 +306,7 @@ impl Composing<'_, '_> {
                 let access = self.access(id, event, base, *member, address, None);
                 let is_fixed = match member {
                     Member::Field(field) | Member::Static(field) => self.program.is_final_field(*field),
-                    Member::Elements => false,
+                    Member::Elements | Member::State(_) => false,
                 };
                 if is_fixed {
                     // What never changes is as old as the object that it was read from.
@@ -343,10 +349,12 @@ impl Composing<'_, '_> {
             value: value.map(|value| self.influences(value)).unwrap_or_default(),
             address: self.influences(address),
             control: self.control(event),
+            expects: Influences::new(),
+            is_compound: false,
         }
     }
 
-    fn add_access(&mut self, access: Access) -> Option<AccessId> {
+    pub(super) fn add_access(&mut self, access: Access) -> Option<AccessId> {
         if self.summary.accesses.len() == MAX_ACCESSES {
             self.summary.is_cut = true;
             return None;
@@ -357,12 +365,7 @@ impl Composing<'_, '_> {
 
     fn call(&mut self, id: EventId, event: &Event, kind: CallKind, method: MethodName, arguments: &[Argument]) {
         let receiver = match arguments.first() {
-            Some(first) if kind != CallKind::Static => first.made.or_else(|| match first.name {
-                Name { start: Start::Result(event), ref steps } if steps.is_empty() => {
-                    self.result_class.get(event.index()).copied().flatten()
-                }
-                _ => None,
-            }),
+            Some(first) if kind != CallKind::Static => self.holding(first).class,
             _ => None,
         };
         let targets = match receiver {
@@ -374,10 +377,10 @@ impl Composing<'_, '_> {
         for target in targets.known() {
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
-                self.instantiate(id, event, arguments, callee);
+                self.instantiate(id, event, arguments, callee, None);
             }
         }
-        if !is_known {
+        if !is_known && !self.library_call(id, event, method, arguments) {
             // Code that nobody sees: its result may come from anything it was given.
             let mut all = Influences::new();
             for argument in arguments {
@@ -413,8 +416,19 @@ impl Composing<'_, '_> {
         extend(start, &name.steps)
     }
 
-    fn instantiate(&mut self, id: EventId, event: &Event, arguments: &[Argument], callee: &Summary) {
-        let held = self.sections(event.held);
+    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee.
+    pub(super) fn instantiate(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        arguments: &[Argument],
+        callee: &Summary,
+        within: Option<usize>,
+    ) {
+        let mut held = self.sections(event.held);
+        if let Some(within) = within {
+            held.insert(within);
+        }
         let given: Vec<Influences> = arguments.iter().map(|argument| self.influences(&argument.sources)).collect();
         let control = self.control(event);
         let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
@@ -429,7 +443,7 @@ impl Composing<'_, '_> {
         }
         let mut accesses: Vec<Option<AccessId>> = Vec::with_capacity(callee.accesses.len());
         for access in &callee.accesses {
-            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections);
+            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections, held);
             let mut decided = through(&access.control);
             for influence in &control {
                 self.add_influence(&mut decided, *influence);
@@ -444,12 +458,14 @@ impl Composing<'_, '_> {
                 value: through(&access.value),
                 address: through(&access.address),
                 control: decided,
+                expects: through(&access.expects),
+                is_compound: access.is_compound,
             };
             let added = self.add_access(put);
             accesses.push(added);
         }
         let mut result = std::mem::take(&mut self.influence[id.index()]);
-        for mut influence in self.through(&callee.result, &given, &accesses, &sections) {
+        for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
             // Sections of the callee have ended when it returns; those that were open before go on.
             if let Root::Access(access) = influence.root {
                 influence.ended = influence.ended.union(self.held_at(access).without(held));
@@ -466,6 +482,7 @@ impl Composing<'_, '_> {
         given: &[Influences],
         accesses: &[Option<AccessId>],
         sections: &[Option<usize>],
+        held: SectionSet,
     ) -> Influences {
         let mut all = Influences::new();
         for influence in influences {
@@ -477,7 +494,8 @@ impl Composing<'_, '_> {
                 }
                 Root::Access(access) => {
                     if let Some(Some(access)) = accesses.get(access.index()) {
-                        let ended = mapped(influence.ended, sections);
+                        // A section of the callee that is a part of one around the call goes on.
+                        let ended = mapped(influence.ended, sections).without(held);
                         self.add_influence(&mut all, Influence { root: Root::Access(*access), ended });
                     }
                 }

@@ -8,6 +8,8 @@
 //! Summaries are bounded: beyond [`MAX_SECTIONS`] or [`MAX_ACCESSES`] they are cut and say so.
 
 mod compose;
+mod holding;
+mod library;
 mod order;
 
 use location::{ClassName, MethodName};
@@ -17,6 +19,7 @@ use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, SectionSet};
 
 pub use compose::Summaries;
+pub use holding::{Holding, Holdings};
 pub use order::components;
 
 pub const MAX_SECTIONS: usize = 64;
@@ -92,6 +95,10 @@ pub struct Access {
     pub address: Influences,
     /// Where the outcome of the conditions comes from that decide whether it happens.
     pub control: Influences,
+    /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
+    pub expects: Influences,
+    /// Reads and writes in one step: an update that nothing comes between.
+    pub is_compound: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -1,0 +1,88 @@
+//! What fields hold: the one class whose objects are ever stored there, where all stores agree.
+//!
+//! `private final Map<K, V> table = new ConcurrentHashMap<>()` is declared as a `Map` and never holds anything else.
+
+use location::{ClassName, FieldName, MethodName};
+use rustc_hash::FxHashMap;
+
+use crate::calls::Calls;
+use crate::class::{FieldId, Program};
+use crate::model::{CallModel, Product, Section};
+use crate::outline::{Action, Member, Outline, Start};
+
+/// What is known of the objects that a field, or a register, holds.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Holding {
+    /// Exactly this class.
+    pub class: Option<ClassName>,
+    /// A wrapper whose calls are sections of this kind.
+    pub section: Option<Section>,
+}
+
+#[derive(Default)]
+pub struct Holdings {
+    fields: FxHashMap<FieldId, Holding>,
+}
+
+impl Holdings {
+    pub(super) fn of(program: &Program, calls: &Calls, outlines: &[Option<Outline>]) -> Holdings {
+        let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
+        for outline in outlines.iter().flatten() {
+            for event in &outline.events {
+                let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
+                else {
+                    continue;
+                };
+                let Some(field) = program.resolve_field(*field) else { continue };
+                let holding = match (stored.made, stored.name.start) {
+                    (Some(class), _) => Holding { class: Some(class), section: None },
+                    (None, Start::Result(call)) if stored.name.steps.is_empty() => outline
+                        .events
+                        .get(call.index())
+                        .map(|call| made_by(program, calls, &call.action))
+                        .unwrap_or_default(),
+                    _ => Holding::default(),
+                };
+                fields
+                    .entry(field)
+                    .and_modify(|known| {
+                        if *known != holding {
+                            *known = Holding::default();
+                        }
+                    })
+                    .or_insert(holding);
+            }
+        }
+        fields.retain(|_, holding| *holding != Holding::default());
+        Holdings { fields }
+    }
+
+    pub fn get(&self, program: &Program, field: FieldName) -> Holding {
+        program.resolve_field(field).and_then(|field| self.fields.get(&field).copied()).unwrap_or_default()
+    }
+}
+
+fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {
+    match action {
+        Action::Call { method, .. } => match calls.model(program, *method, method.class) {
+            Some(CallModel { product: Some(Product::Synchronized), .. }) => {
+                Holding { class: None, section: Some(Section::Monitor) }
+            }
+            _ => Holding::default(),
+        },
+        _ => Holding::default(),
+    }
+}
+
+impl Calls {
+    /// What the library says of a call on an object of this class.
+    pub fn model(&self, program: &Program, method: MethodName, receiver: ClassName) -> Option<CallModel> {
+        let asked = MethodName { class: receiver, ..method };
+        self.models.call(&program.names, asked, &mut |class, tell| {
+            if let Some(class) = program.class(class) {
+                let header = program.header(class);
+                header.super_class.iter().chain(&header.interfaces).for_each(|parent| tell(*parent));
+            }
+        })
+    }
+}

@@ -1,0 +1,245 @@
+//! Calls of library code: what its model says, put into a summary.
+
+use location::MethodName;
+
+use super::compose::Composing;
+use super::holding::Holding;
+use super::{Access, Influence, Influences, Root, SummarySection};
+use crate::lock::{LockKind, Mode};
+use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, SectionSet, Start};
+
+impl Composing<'_, '_> {
+    /// Puts in what the model says of a call; tells whether there is one.
+    pub(super) fn library_call(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        method: MethodName,
+        arguments: &[Argument],
+    ) -> bool {
+        let receiver = arguments.first().map(|first| self.holding(first)).unwrap_or_default();
+        let class = receiver.class.unwrap_or(method.class);
+        let Some(mut model) = self.calls.model(self.program, method, class) else { return false };
+        if let Some(section) = receiver.section {
+            model = model.within(section);
+        }
+        let is_static = arguments.len() == self.parameter_count(method);
+        let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
+        let section = self.library_section(id, event, model, object.as_ref());
+        self.library_effects(id, event, model, object.as_ref(), section, arguments, usize::from(!is_static));
+        self.library_result(id, model, object, arguments, usize::from(!is_static));
+        self.run_in_place(id, event, model, section, arguments, usize::from(!is_static));
+        true
+    }
+
+    fn parameter_count(&self, method: MethodName) -> usize {
+        classfile::parse_method(self.program.names.text(method.descriptor), &self.program.names)
+            .map_or(0, |descriptor| descriptor.parameters.len())
+    }
+
+    /// What is known of the object that an argument is.
+    pub(super) fn holding(&self, argument: &Argument) -> Holding {
+        if argument.made.is_some() {
+            return Holding { class: argument.made, section: None };
+        }
+        let name = self.settle(&argument.name);
+        match (name.start, name.steps.last()) {
+            (_, Some(NameStep::Field(field))) => self.holdings.get(self.program, *field),
+            (Start::Static(field), None) => self.holdings.get(self.program, field),
+            (Start::Result(event), None) => {
+                let class = self.result_class.get(event.index()).copied().flatten();
+                Holding { class, section: None }
+            }
+            _ => Holding::default(),
+        }
+    }
+
+    fn library_section(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        model: CallModel,
+        object: Option<&Name>,
+    ) -> Option<usize> {
+        let kind = match model.section {
+            Section::None => return None,
+            Section::Monitor => LockKind::Monitor,
+            Section::Own => LockKind::Own,
+        };
+        let lock = object.cloned().unwrap_or(Name::start(Start::Unknown));
+        let inside = self.sections(event.held);
+        if let Some(outer) = self.find_section(inside, &lock, kind) {
+            return Some(outer);
+        }
+        self.add_section(SummarySection {
+            lock,
+            kind,
+            mode: Mode::Exclusive,
+            spot: self.spot(event.pc, event.line),
+            end_line: event.line,
+            call: Some(id),
+            inside,
+            is_method: true,
+        })
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one call has that many sides")]
+    fn library_effects(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        model: CallModel,
+        object: Option<&Name>,
+        section: Option<usize>,
+        arguments: &[Argument],
+        skip: usize,
+    ) {
+        let mut held = self.sections(event.held);
+        if let Some(section) = section {
+            held.insert(section);
+        }
+        let control = self.control(event);
+        let mut given = Influences::new();
+        for argument in &arguments[skip.min(arguments.len())..] {
+            for influence in self.influences(&argument.sources) {
+                self.add_influence(&mut given, influence);
+            }
+        }
+        let expects = match model.revalidates {
+            Some(Revalidation::Expects(index)) => arguments
+                .get(usize::from(index) + skip)
+                .map(|argument| self.influences(&argument.sources))
+                .unwrap_or_default(),
+            _ => Influences::new(),
+        };
+        for effect in model.effects() {
+            let base = match effect.target {
+                Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
+                Target::Argument(index) => {
+                    arguments.get(usize::from(index) + skip).map(|argument| self.settle(&argument.name))
+                }
+            };
+            let Some(base) = base else { continue };
+            let mut seen = None;
+            for is_write in [false, true] {
+                if (is_write && !effect.access.writes()) || (!is_write && !self.is_read(model, effect.access)) {
+                    continue;
+                }
+                let mut value = if is_write { given.clone() } else { Influences::new() };
+                if let (true, Some(read)) = (is_write, seen) {
+                    self.add_influence(
+                        &mut value,
+                        Influence { root: Root::Access(read), ended: SectionSet::default() },
+                    );
+                }
+                let added = self.add_access(Access {
+                    base: base.clone(),
+                    member: member(effect.state),
+                    is_write,
+                    spot: self.spot(event.pc, event.line),
+                    event: id,
+                    held,
+                    value,
+                    address: given.clone(),
+                    control: control.clone(),
+                    expects: if is_write { expects.clone() } else { Influences::new() },
+                    is_compound: is_write && model.is_compound(),
+                });
+                if !is_write {
+                    seen = added;
+                }
+                if let (false, Some(read)) = (is_write, added) {
+                    let mut yielded = std::mem::take(&mut self.influence[id.index()]);
+                    let own = Influence { root: Root::Access(read), ended: SectionSet::default() };
+                    self.add_influence(&mut yielded, own);
+                    self.influence[id.index()] = yielded;
+                }
+            }
+        }
+    }
+
+    /// Whether a call reads state that its result or its write shows.
+    fn is_read(&self, model: CallModel, access: model::Access) -> bool {
+        access.reads() || (access.writes() && matches!(model.returns, Returns::FromState))
+    }
+
+    /// Where the result comes from, and what it is called.
+    fn library_result(
+        &mut self,
+        id: EventId,
+        model: CallModel,
+        object: Option<Name>,
+        arguments: &[Argument],
+        skip: usize,
+    ) {
+        let read = std::mem::take(&mut self.influence[id.index()]);
+        let mut result = Influences::new();
+        let all = |composing: &Self, into: &mut Influences, arguments: &[Argument]| {
+            for argument in arguments {
+                for influence in composing.influences(&argument.sources) {
+                    composing.add_influence(into, influence);
+                }
+            }
+        };
+        match model.returns {
+            Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {}
+            Returns::Computed => all(self, &mut result, arguments),
+            Returns::FromState | Returns::Fresh => result = read,
+            Returns::Receiver | Returns::View(_) => {
+                all(self, &mut result, &arguments[..skip.min(arguments.len())]);
+                self.result_name[id.index()] = object;
+            }
+            Returns::Argument(index) => {
+                if let Some(argument) = arguments.get(usize::from(index) + skip) {
+                    all(self, &mut result, std::slice::from_ref(argument));
+                    self.result_name[id.index()] = Some(self.settle(&argument.name));
+                }
+            }
+        }
+        // The section of the call has ended when it returns.
+        let held = self.sections(self.outline.events[id.index()].held);
+        for influence in &mut result {
+            if let Root::Access(access) = influence.root {
+                influence.ended = influence.ended.union(self.held_at(access).without(held));
+            }
+        }
+        self.influence[id.index()] = result;
+    }
+
+    /// Functions that the call runs before it returns: lambdas made in this method.
+    fn run_in_place(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        model: CallModel,
+        section: Option<usize>,
+        arguments: &[Argument],
+        skip: usize,
+    ) {
+        for index in model.runs.iter() {
+            let Some(argument) = arguments.get(usize::from(index) + skip) else { continue };
+            let [source] = argument.sources.as_slice() else { continue };
+            let Origin::Event(made) = source.origin else { continue };
+            let Some(Action::Lambda { method, arguments: captured }) =
+                self.outline.events.get(made.index()).map(|event| &event.action)
+            else {
+                continue;
+            };
+            let Some(target) = self.calls.hierarchy.resolve_name(self.program, *method) else { continue };
+            let Some(body) = (self.known)(target) else { continue };
+            let inside = if model.runs_inside { section } else { None };
+            let result = self.influence[id.index()].clone();
+            self.instantiate(id, event, captured, body, inside);
+            self.influence[id.index()] = result;
+        }
+    }
+}
+
+/// The state of an array is its elements, wherever it is touched from.
+fn member(state: State) -> Member {
+    match state {
+        State::Elements => Member::Elements,
+        other => Member::State(other),
+    }
+}
