@@ -106,8 +106,7 @@ fn the_limit_on_bytes_is_told_once() {
     let folder = Folder::new();
     let names: Vec<String> = (0..9).map(|number| format!("A{number}")).collect();
     for name in &names {
-        fs::write(folder.path(&format!("{name}.class")), [&[0xca, 0xfe, 0xba, 0xbe][..], &[0; 1000]].concat())
-            .unwrap();
+        fs::write(folder.path(&format!("{name}.class")), [&[0xca, 0xfe, 0xba, 0xbe][..], &[0; 1000]].concat()).unwrap();
     }
     let limits = Limits { total: 5_100, ..Limits::default() };
     let options = InputOptions { limits, ..InputOptions::default() };
