@@ -4,8 +4,8 @@ use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::lock::LockKind;
-use crate::outline::{Action, Argument, Name, SectionSet, Start};
+use crate::lock::{LockKind, Mode};
+use crate::outline::{Action, Argument, Name, Outline, SectionSet, Start};
 use crate::path::MAX_STEPS;
 use crate::summary::{Summaries, Summary};
 use crate::variable::{Variable, Variables};
@@ -14,7 +14,19 @@ use crate::variable::{Variable, Variables};
 const MAX_CLIMB: usize = 6;
 
 /// A lock that is held, by its name in some method.
-pub type HeldLock = (Name, LockKind);
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HeldLock {
+    pub name: Name,
+    pub kind: LockKind,
+    pub mode: Mode,
+}
+
+impl HeldLock {
+    /// Whether two threads that hold these at the same time exclude each other, the names being one lock.
+    fn excludes(&self, kind: LockKind, mode: Mode) -> bool {
+        self.kind == kind && (self.mode == Mode::Exclusive || mode == Mode::Exclusive)
+    }
+}
 
 /// How a lock is reached from the object that it covers: from the object go back over some steps, then on.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -23,23 +35,25 @@ pub struct Relation {
     object: Option<Name>,
     lock: Name,
     kind: LockKind,
+    mode: Mode,
 }
 
 impl Relation {
     /// The relation between an object and a lock that are both named in one method.
-    pub fn between(object: &Name, lock: &Name, kind: LockKind) -> Option<Relation> {
+    pub fn between(object: &Name, held: &HeldLock) -> Option<Relation> {
+        let (lock, kind, mode) = (&held.name, held.kind, held.mode);
         if lock.is_unknown() {
             return None;
         }
         if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
-            return Some(Relation { object: None, lock: lock.clone(), kind });
+            return Some(Relation { object: None, lock: lock.clone(), kind, mode });
         }
         if object.start != lock.start {
             return None;
         }
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
         let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].iter().copied().collect() };
-        Some(Relation { object: Some(rest(object)), lock: rest(lock), kind })
+        Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
     }
 
     /// Whether one of the held locks is in this relation to an object of this name.
@@ -56,7 +70,7 @@ impl Relation {
                 owner
             }
         };
-        held.iter().any(|(lock, kind)| *kind == self.kind && lock.same(&wanted))
+        held.iter().any(|held| held.excludes(self.kind, self.mode) && held.name.same(&wanted))
     }
 }
 
@@ -106,12 +120,7 @@ impl<'c> Cover<'c> {
             let Some(outline) = self.summaries.outline(*caller) else { return false };
             self.call_sites(*caller, method).all(|(event, arguments)| {
                 is_called = true;
-                let held: Vec<HeldLock> = outline.events[event]
-                    .held
-                    .iter()
-                    .filter_map(|section| outline.sections.get(section))
-                    .map(|section| (section.lock.clone(), section.kind))
-                    .collect();
+                let held = outline_locks(outline, outline.events[event].held);
                 let object = from_caller(object, arguments);
                 self.is_under(*caller, &object, &held, relation, climb - 1, asked)
             })
@@ -138,39 +147,90 @@ impl<'c> Cover<'c> {
         })
     }
 
-    /// Whether a lock that the method knows by this name is held wherever it is called. Only methods that no unknown
-    /// code can call have an answer other than no.
-    pub fn is_held_by_callers(&self, method: MethodId, lock: &HeldLock, climb: usize) -> bool {
+    /// The locks that are held wherever the method is called, by the names that it has for them. Only methods that no
+    /// unknown code can call have any.
+    pub fn held_by_callers(&self, method: MethodId) -> Vec<HeldLock> {
+        let mut asked = FxHashSet::default();
+        self.at_entry(method, MAX_CLIMB, &mut asked).unwrap_or_default()
+    }
+
+    /// As [`Cover::held_by_callers`]; `None` where the answer is a circle and so says nothing.
+    fn at_entry(&self, method: MethodId, climb: usize, asked: &mut FxHashSet<MethodId>) -> Option<Vec<HeldLock>> {
         let access = self.program.method(method).access;
         let class = self.program.header(self.program.class_of(method));
-        let is_hidden =
-            access.is_private() || !(access.is_public() || access.is_protected()) || !class.access.is_public();
+        let is_hidden = !(access.is_public() || access.is_protected()) || !class.access.is_public();
         if climb == 0 || !is_hidden {
-            return false;
+            return Some(Vec::new());
         }
-        let mut is_called = false;
-        let all = self.calls.callers(method).iter().all(|caller| {
-            self.call_sites(*caller, method).all(|(event, arguments)| {
-                is_called = true;
-                let Some(outline) = self.summaries.outline(*caller) else { return false };
+        if !asked.insert(method) {
+            return None;
+        }
+        let mut common: Option<Vec<HeldLock>> = None;
+        for caller in self.calls.callers(method) {
+            let Some(outline) = self.summaries.outline(*caller) else {
+                common = Some(Vec::new());
+                break;
+            };
+            for (event, arguments) in self.call_sites(*caller, method) {
                 let event = &outline.events[event];
-                if matches!(event.action, Action::Lambda { .. }) {
-                    return false;
+                let mut held = Vec::new();
+                // A lambda runs somewhere else, under other locks.
+                if !matches!(event.action, Action::Lambda { .. }) {
+                    held = outline_locks(outline, event.held);
+                    match self.at_entry(*caller, climb - 1, asked) {
+                        Some(above) => held.extend(above),
+                        None => continue,
+                    }
                 }
-                let name = from_caller(&lock.0, arguments);
-                let here = event.held.iter().filter_map(|section| outline.sections.get(section));
-                let mut here = here.map(|section| (&section.lock, section.kind));
-                here.any(|(held, kind)| kind == lock.1 && held.same(&name))
-                    || self.is_held_by_callers(*caller, &(name, lock.1), climb - 1)
-            })
-        });
-        is_called && all
+                let named: Vec<HeldLock> = held.into_iter().flat_map(|lock| to_callee(lock, arguments)).collect();
+                common = Some(match common {
+                    None => named,
+                    Some(known) => known.into_iter().filter(|lock| named.contains(lock)).collect(),
+                });
+            }
+            if common.as_ref().is_some_and(Vec::is_empty) {
+                break;
+            }
+        }
+        asked.remove(&method);
+        Some(common.unwrap_or_default())
     }
+}
+
+fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
+    sections
+        .iter()
+        .filter_map(|section| outline.sections.get(section))
+        .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
+        .collect()
+}
+
+/// A lock of the caller by all names that the callee has for it.
+fn to_callee(lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
+    if matches!(lock.name.start, Start::Static(_) | Start::Class(_)) {
+        return vec![lock];
+    }
+    let mut named = Vec::new();
+    for (position, argument) in arguments.iter().enumerate() {
+        let given = &argument.name;
+        let is_below =
+            !given.is_unknown() && given.start == lock.name.start && lock.name.steps.starts_with(&given.steps);
+        if is_below {
+            let steps = lock.name.steps[given.steps.len()..].iter().copied().collect();
+            let name = Name { start: Start::Parameter(position as u16), steps };
+            named.push(HeldLock { name, ..lock.clone() });
+        }
+    }
+    named
 }
 
 /// The locks of some sections of a summary.
 pub fn locks(summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
-    sections.iter().map(|section| (summary.sections[section].lock.clone(), summary.sections[section].kind)).collect()
+    sections
+        .iter()
+        .map(|section| &summary.sections[section])
+        .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
+        .collect()
 }
 
 /// A name of the callee as the caller has it.

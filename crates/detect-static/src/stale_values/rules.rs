@@ -2,10 +2,7 @@
 
 use program::outline::Start;
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{MethodId, Relation, Variable, Whole};
-
-/// Callers further up than this are not asked what they hold.
-const MAX_CLIMB: usize = 6;
+use program::{HeldLock, MethodId, Relation, Variable, Whole};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -56,9 +53,16 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
         }
     }
     found.sort_by_key(|stale| (stale.first, stale.second, stale.how, stale.variable != stale.written, stale.read));
+    // One mistake, one finding: further places that act on the same old value, and copies of a `finally` block, are the
+    // same one.
+    let line = |section: usize| (summary.sections[section].call, summary.sections[section].spot.line);
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
-        if kept.iter().any(|kept| (kept.first, kept.second) == (stale.first, stale.second)) {
+        let is_told = |told: &Stale| {
+            (line(told.first), told.variable) == (line(stale.first), stale.variable)
+                || (told.first, told.second) == (stale.first, stale.second)
+        };
+        if kept.iter().any(is_told) {
             continue;
         }
         if is_mistake(whole, method, summary, &stale) {
@@ -142,9 +146,6 @@ fn is_covered(
 ) -> bool {
     let cover = whole.cover();
     let first = &summary.sections[stale.first];
-    if cover.is_held_by_callers(method, &(first.lock.clone(), first.kind), MAX_CLIMB) {
-        return true;
-    }
     let ended: Vec<usize> = write
         .value
         .iter()
@@ -152,9 +153,17 @@ fn is_covered(
         .filter(|influence| influence.root == Root::Access(stale.read))
         .flat_map(|influence| influence.ended.iter())
         .collect();
-    read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).any(|section| {
-        let around = &summary.sections[section];
-        Relation::between(&read.base, &around.lock, around.kind)
+    let around =
+        read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).map(|section| {
+            let around = &summary.sections[section];
+            HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
+        });
+    let by_callers = cover.held_by_callers(method);
+    if by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
+        return true;
+    }
+    around.chain(by_callers.iter().cloned()).any(|held| {
+        Relation::between(&read.base, &held)
             .is_some_and(|relation| cover.covers(&whole.variables, stale.variable, &relation))
     })
 }

@@ -72,7 +72,7 @@ impl Summaries {
                 let known = |method: MethodId| {
                     done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
                 };
-                next.push((*member, compose(program, calls, &self.holdings, *member, outline, &known)));
+                next.push((*member, compose(program, calls, &self.holdings, *member, members, outline, &known)));
             }
             if next == done {
                 break;
@@ -111,6 +111,7 @@ fn compose<'s>(
     calls: &Calls,
     holdings: &Holdings,
     method: MethodId,
+    component: &[MethodId],
     outline: &Outline,
     known: &dyn Fn(MethodId) -> Option<&'s Summary>,
 ) -> Summary {
@@ -119,6 +120,7 @@ fn compose<'s>(
         calls,
         holdings,
         method: program.method_name(method),
+        component,
         outline,
         known,
         summary: Summary::default(),
@@ -171,6 +173,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) calls: &'c Calls,
     pub(super) holdings: &'c Holdings,
     method: MethodName,
+    /// Methods that call each other, this one among them.
+    component: &'c [MethodId],
     pub(super) outline: &'c Outline,
     pub(super) known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
     summary: Summary,
@@ -375,6 +379,10 @@ impl Composing<'_, '_> {
         let mut is_known = false;
         self.influence[id.index()] = Influences::new();
         for target in targets.known() {
+            // One of several targets that leads back here is a delegate of the same kind, not this object again.
+            if targets.known().len() > 1 && self.component.contains(target) {
+                continue;
+            }
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
                 self.instantiate(id, event, arguments, callee, None);
@@ -506,8 +514,7 @@ impl Composing<'_, '_> {
 
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
-        self.summary.returns =
-            self.outline.returns.as_ref().map(|name| self.settle(name)).filter(|name| is_outside(name));
+        self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()
