@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::bench_classes;
+use crate::{bench_classes, bench_trace};
 
 /// Something that can be measured.
 pub(crate) struct Bench {
@@ -12,11 +12,18 @@ pub(crate) struct Bench {
 }
 
 /// A new measurement is a module and a line here.
-static BENCHES: &[Bench] = &[Bench {
-    name: "classes",
-    summary: "reading and decoding all classes of a JDK, against `unzip -tq`",
-    run: |_| bench_classes::run(),
-}];
+static BENCHES: &[Bench] = &[
+    Bench {
+        name: "classes",
+        summary: "reading and decoding all classes of a JDK, against `unzip -tq`",
+        run: |_| bench_classes::run(),
+    },
+    Bench {
+        name: "trace",
+        summary: "reading and judging traces of 30 million events, or of as many millions as are given",
+        run: bench_trace::run,
+    },
+];
 
 pub(crate) fn list() -> Result<()> {
     for bench in BENCHES {

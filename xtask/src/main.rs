@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_classes;
+mod bench_trace;
 mod bless;
 mod demo;
 mod jdk_model;

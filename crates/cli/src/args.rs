@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::analyze::AnalyzeArgs;
+use crate::convert::TraceArgs;
+
 /// Finds atomicity violations in JVM programs.
 ///
 /// Code that takes its locks, races with nothing, and is still wrong because another thread can get in between two of
@@ -22,6 +25,14 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but some inputs were skipped.
     Check(CheckArgs),
+    /// Look for atomicity violations in a recorded run
+    ///
+    /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but a part of the trace was lost.
+    Analyze(AnalyzeArgs),
+    /// Turn a trace into text or into its binary form
+    ///
+    /// Exit code: 0 all was written; 2 wrong usage or input; 3 a part of the trace was lost, the rest was written.
+    Trace(TraceArgs),
     /// Print a method as the analysis sees it: instructions, sections, locks
     Show(ShowArgs),
     /// Print what a rule means, why it matters and how to fix it; without a rule, list them

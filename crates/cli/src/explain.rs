@@ -27,6 +27,9 @@ fn page(name: &str) -> Result<String> {
     if let Some(detector) = DETECTORS.iter().find(|detector| detector.name == name) {
         return Ok(format!("{} is a detector: {}\n", detector.name, detector.summary));
     }
+    if let Some(detector) = detect_dynamic::DETECTORS.iter().find(|detector| detector.id == name) {
+        return Ok(format!("{} is a detector: {}\n", detector.id, detector.summary));
+    }
     match nearest(name, RULES.iter().map(|rule| rule.id)) {
         Some(near) => bail!("there is no rule `{name}`; did you mean `{near}`?"),
         None => bail!("there is no rule `{name}`; `fissure explain` lists them"),
@@ -42,6 +45,9 @@ fn list() -> String {
     let mut text = String::from("rules, named for the defect; `fissure explain RULE` tells more\n");
     write_list(&mut text, rules.collect());
     text.push_str("\ndetectors, named for the algorithm; `fissure check --detector NAME` runs one alone\n");
+    write_list(&mut text, detectors.collect());
+    let detectors = detect_dynamic::DETECTORS.iter().map(|detector| (detector.id, detector.summary.to_owned()));
+    text.push_str("\ndetectors of recorded runs; `fissure analyze --detector NAME` runs one alone\n");
     write_list(&mut text, detectors.collect());
     text
 }

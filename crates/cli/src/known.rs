@@ -125,7 +125,7 @@ struct Places {
 
 enum Place {
     Folder(PathBuf),
-    Archive(Library),
+    Archive(Box<Library>),
 }
 
 impl Places {
@@ -192,7 +192,7 @@ impl Place {
         match Kind::of(&file).with_context(cannot)? {
             Some(kind @ (Kind::Archive | Kind::Image)) => {
                 let library = Library::open(show(path), kind, Box::new(file), &options.limits, options.release);
-                Ok(Place::Archive(library.with_context(cannot)?))
+                Ok(Place::Archive(Box::new(library.with_context(cannot)?)))
             }
             Some(Kind::Class) | None => bail!("{}: neither a directory nor an archive of class files", cannot()),
         }

@@ -1,7 +1,9 @@
 //! The command `fissure`. Only this crate reads and writes files.
 
+mod analyze;
 mod args;
 mod check;
+mod convert;
 mod explain;
 mod input;
 mod known;
@@ -55,6 +57,8 @@ fn start() -> ExitCode {
 fn run(command: &Command) -> Result<ExitCode> {
     match command {
         Command::Check(args) => check::run(args),
+        Command::Analyze(args) => analyze::run(args),
+        Command::Trace(args) => convert::run(args),
         Command::Show(args) => show::run(args),
         Command::Explain(args) => explain::run(args),
     }

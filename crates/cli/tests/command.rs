@@ -218,12 +218,50 @@ fn wrong_usage_and_wrong_inputs_are_one_line() {
         (vec!["check", "--source-root", &at("nowhere"), classes], "cannot use source root"),
         (vec!["check", "--source-root", &at("notes.txt"), classes], "it is no directory"),
         (vec!["check", "--classpath", &at("nowhere.jar"), classes], "nowhere.jar"),
-        (vec!["check", "--jdk", &at("nowhere"), classes], "no JDK"),
+        (vec!["check", "--classpath", &at("notes.txt"), classes], "neither a directory nor an archive"),
+        (vec!["check", "--jdk", &at("nowhere"), classes], "no JDK in"),
+        (vec!["check", "--jdk", &at("empty"), classes], "there is neither lib/modules nor jmods nor lib/rt.jar"),
+        (vec!["show", "--jdk", &at("nowhere"), "main", classes], "no JDK in"),
         (vec!["explain", "reacquire-lock"], "did you mean `reacquired-lock`?"),
         (vec!["explain", "\u{1b}[2J\n"], r"there is no rule `\u{1b}[2J\u{a}`"),
     ] {
         assert_trouble(&fissure().args(&words).output().unwrap(), part);
     }
+}
+
+#[test]
+fn what_is_known_comes_from_the_model_a_jdk_and_a_class_path() {
+    let classes = classes("fixtures/model/InnerClasses.java");
+    let folder = Folder::new();
+    // A class alone, whose fellows are elsewhere.
+    let inner = fs::read_dir(&classes).unwrap().map(|entry| entry.unwrap().path());
+    let inner: Vec<PathBuf> = inner.filter(|path| path.display().to_string().contains('$')).collect();
+    assert!(!inner.is_empty());
+    let alone = folder.path(inner[0].file_name().unwrap().to_str().unwrap());
+    fs::copy(&inner[0], &alone).unwrap();
+    let run = |words: &[&Path]| {
+        let output = fissure().arg("check").arg(&alone).args(words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        text(&output.stdout).to_owned()
+    };
+    let told = run(&[]);
+    assert!(told.contains("not known, ") && told.contains("`--classpath` tells where"), "{told}");
+    assert!(told.ends_with("no findings in 1 class\n"), "{told}");
+    let home = test_jdk().unwrap().home;
+    for options in [
+        vec!["--classpath".as_ref(), classes.as_path()],
+        vec!["--classpath".as_ref(), &classes, "--jdk".as_ref(), &home],
+    ] {
+        assert_eq!(run(&options), "no findings in 1 class\n");
+    }
+    let json = |words: &[&Path]| -> serde_json::Value {
+        serde_json::from_str(&run(&[&["--format".as_ref(), "json".as_ref()], words].concat())).unwrap()
+    };
+    assert_eq!(json(&[])["inputs"]["jdk"], "embedded 17");
+    let version = json(&["--jdk".as_ref(), &home])["inputs"]["jdk"].as_str().unwrap().to_owned();
+    assert!(version.starts_with("JDK "), "{version}");
+    let show = fissure().args(["show", "--classpath"]).args([&classes, Path::new("<init>"), &alone]).output().unwrap();
+    assert_eq!(show.status.code(), Some(0), "{}", text(&show.stderr));
 }
 
 #[test]

@@ -3,9 +3,10 @@
 //! A detector never prints, formats or reads files. It returns findings.
 
 mod lock_pattern;
+mod stale_values;
 
 use finding::Finding;
-use program::{Program, Unreadable};
+use program::{CallGraph, Program, Unreadable, Whole};
 
 /// One algorithm that looks for one or more rules.
 pub struct Detector {
@@ -15,7 +16,7 @@ pub struct Detector {
     pub summary: &'static str,
     /// Whether `check` runs it unless told otherwise.
     pub default: bool,
-    check: fn(&Program) -> Checked,
+    check: fn(&Whole<'_>) -> Checked,
 }
 
 /// What came of a check.
@@ -27,13 +28,14 @@ pub struct Checked {
 }
 
 /// All detectors, in the order in which a newcomer should read them.
-pub static DETECTORS: &[Detector] = &[lock_pattern::DETECTOR];
+pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETECTOR];
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
     let mut all = Checked::default();
+    let whole = Whole::of(program, CallGraph::default());
     for detector in detectors {
-        let checked = (detector.check)(program);
+        let checked = (detector.check)(&whole);
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
     }

@@ -26,6 +26,22 @@ impl PartialEq for Rule {
 
 impl Eq for Rule {}
 
+pub static STALE_VALUE: Rule = Rule {
+    id: "stale-value",
+    summary: "shared data is read under a lock, the lock is let go, and the old value is written back under it",
+    severity: Severity::Error,
+    page: include_str!("../../../docs/rules/stale-value.md"),
+    precision: 50,
+};
+
+pub static CHECK_THEN_ACT: Rule = Rule {
+    id: "check-then-act",
+    summary: "shared data is checked under a lock, the lock is let go, and the check decides what is then written",
+    severity: Severity::Error,
+    page: include_str!("../../../docs/rules/check-then-act.md"),
+    precision: 40,
+};
+
 pub static REACQUIRED_LOCK: Rule = Rule {
     id: "reacquired-lock",
     summary: "a lock is let go and taken again while another lock is held, so the whole is not atomic",
@@ -51,7 +67,8 @@ pub static NOT_SERIALIZABLE_TOGETHER: Rule = Rule {
 };
 
 /// All rules, in the order in which a newcomer should read them.
-pub static RULES: &[&Rule] = &[&REACQUIRED_LOCK, &NOT_SERIALIZABLE, &NOT_SERIALIZABLE_TOGETHER];
+pub static RULES: &[&Rule] =
+    &[&STALE_VALUE, &CHECK_THEN_ACT, &REACQUIRED_LOCK, &NOT_SERIALIZABLE, &NOT_SERIALIZABLE_TOGETHER];
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::class::{ClassId, MethodId, Program};
 use crate::hierarchy::Hierarchy;
-use crate::model::Models;
+use crate::model::{self, Models};
 
 /// More targets than this are [`Targets::Many`].
 pub const MAX_TARGETS: usize = 8;
@@ -105,6 +105,17 @@ impl Calls {
     pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Targets {
         let found = self.hierarchy.resolve(program, receiver, method.name, method.descriptor);
         Targets::Known(found.into_iter().collect())
+    }
+
+    /// Whether a method calls an operation of a library object that synchronizes itself, or may: behind an interface
+    /// like `Map` can be anything.
+    pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
+        self.mentions[method.index()].calls.iter().any(|(kind, called)| {
+            self.model(program, *called, called.class).is_some_and(|model| {
+                model.section != model::Section::None
+                    || (*kind == CallKind::Interface && model.access != model::Access::None)
+            })
+        })
     }
 
     pub fn callers(&self, method: MethodId) -> &[MethodId] {

@@ -234,6 +234,12 @@ impl Program {
         FieldName { class, name: field.name, descriptor: field.descriptor }
     }
 
+    /// `pkg.Foo.field`
+    pub fn readable_field(&self, field: FieldId) -> String {
+        let class = self.header(self.class_of_field[field.0 as usize]).name;
+        format!("{}.{}", self.names.readable_class(class), self.names.text(self.field(field).name))
+    }
+
     /// Whether a reference names a field that is known to be final.
     pub fn is_final_field(&self, name: FieldName) -> bool {
         self.resolve_field(name).is_some_and(|field| self.field(field).access.is_final())

@@ -17,7 +17,7 @@ impl Program {
     /// Of two classes with one name the first counts, as on a class path.
     pub fn load(sources: Vec<ClassSource>, known: Known) -> Program {
         let names = Names::new();
-        let Reading { read, mentioned } = read_all(sources, &names);
+        let (read, mentioned) = read_all(sources, &names);
         let mut skipped = Vec::new();
         let mut checked: Vec<ClassEntry> = Vec::with_capacity(read.len());
         let mut seen: FxHashSet<ClassName> = FxHashSet::default();
@@ -72,33 +72,30 @@ fn sort_by_name(classes: &mut [ClassEntry], names: &Names) {
     classes.sort_by_cached_key(|class| names.text(class.header.name.0));
 }
 
-/// Classes in the order of their sources, and what they name.
-#[derive(Default)]
-struct Reading {
-    read: Vec<Result<ClassEntry, Skipped>>,
-    mentioned: Mentioned,
-}
-
 /// A thread reads so many classes before it hands over what they name: fewer repeat more names, more leave threads idle.
 const READ_AT_LEAST: usize = 64;
 
-fn read_all(sources: Vec<ClassSource>, names: &Names) -> Reading {
-    let parts: Vec<Reading> = sources
+/// Reads classes, in the order of their sources, and collects the names of the classes that they mention.
+fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry, Skipped>>, FxHashSet<Box<str>>) {
+    let parts: Vec<(Vec<_>, FxHashSet<_>)> = sources
         .into_par_iter()
         .with_min_len(READ_AT_LEAST)
-        .fold(Reading::default, |mut part, source| {
-            part.read.push(read(source, names, Some(&mut part.mentioned)));
-            part
-        })
+        .fold(
+            || (Vec::new(), Mentioned::default()),
+            |(mut classes, mut mentioned), source| {
+                classes.push(read(source, names, Some(&mut mentioned)));
+                (classes, mentioned)
+            },
+        )
+        .map(|(classes, mentioned)| (classes, mentioned.classes))
         .collect();
     let mut parts = parts.into_iter();
-    let mut whole = parts.next().unwrap_or_default();
-    for part in parts {
-        whole.read.extend(part.read);
-        whole.mentioned.classes.extend(part.mentioned.classes);
-        whole.mentioned.declared.extend(part.mentioned.declared);
+    let (mut classes, mut mentioned) = parts.next().unwrap_or_default();
+    for (more, names) in parts {
+        classes.extend(more);
+        mentioned.extend(names);
     }
-    whole
+    (classes, mentioned)
 }
 
 /// Takes a class apart as far as its head and a quick look at its code.
@@ -121,7 +118,7 @@ fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> R
         *may_lock |= method.access.is_synchronized();
     }
     if let Some(mentioned) = mentioned.filter(|_| !header.access.is_module()) {
-        mentioned.add(&class, &header);
+        mentioned.add(&class, &header, names);
     }
     Ok((header, may_lock))
 }
@@ -130,21 +127,25 @@ fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> R
 #[derive(Default)]
 struct Mentioned {
     classes: FxHashSet<Box<str>>,
-    /// Descriptors whose classes are among `classes`.
+    /// Descriptors whose classes are among `classes`: those that code uses ...
     used: FxHashSet<Box<str>>,
-    /// Descriptors of declared members, whose classes are not looked at yet.
+    /// ... and those of declared members.
     declared: FxHashSet<Symbol>,
 }
 
 impl Mentioned {
-    fn add(&mut self, class: &Class<'_>, header: &Header) {
+    fn add(&mut self, class: &Class<'_>, header: &Header, names: &Names) {
         class.mentions(|mention| match mention {
             Mention::Class(array) if array.starts_with('[') => self.add_descriptor(array),
             Mention::Class(class) => self.add_class(class),
             Mention::Descriptor(descriptor) => self.add_descriptor(descriptor),
         });
-        self.declared.extend(header.fields.iter().map(|field| field.descriptor));
-        self.declared.extend(header.methods.iter().map(|method| method.descriptor));
+        let fields = header.fields.iter().map(|field| field.descriptor);
+        for descriptor in fields.chain(header.methods.iter().map(|method| method.descriptor)) {
+            if self.declared.insert(descriptor) {
+                classes_in(names.text(descriptor)).for_each(|class| self.add_class(class));
+            }
+        }
     }
 
     fn add_class(&mut self, class: &str) {
@@ -159,14 +160,6 @@ impl Mentioned {
             classes_in(descriptor).for_each(|class| self.add_class(class));
         }
     }
-
-    /// The names of all classes.
-    fn finish(mut self, names: &Names) -> impl Iterator<Item = ClassName> {
-        for descriptor in std::mem::take(&mut self.declared) {
-            self.add_descriptor(names.text(descriptor));
-        }
-        self.classes.into_iter().map(|class| names.class(&class))
-    }
 }
 
 struct LookedUp {
@@ -178,9 +171,15 @@ struct LookedUp {
 }
 
 /// Finds the classes that are mentioned and not checked, and what they inherit from.
-fn look_up(mentioned: Mentioned, mut seen: FxHashSet<ClassName>, mut known: Known, names: &Names) -> LookedUp {
+fn look_up(
+    mentioned: FxHashSet<Box<str>>,
+    mut seen: FxHashSet<ClassName>,
+    mut known: Known,
+    names: &Names,
+) -> LookedUp {
     let mut result = LookedUp { found: Vec::new(), missing: Vec::new(), skipped: Vec::new() };
-    let mut wanted: Vec<ClassName> = mentioned.finish(names).filter(|class| seen.insert(*class)).collect();
+    let mut wanted: Vec<ClassName> =
+        mentioned.iter().map(|class| names.class(class)).filter(|class| seen.insert(*class)).collect();
     while !wanted.is_empty() {
         wanted.sort_by_cached_key(|class| names.text(class.0));
         let before = result.found.len();
@@ -191,16 +190,15 @@ fn look_up(mentioned: Mentioned, mut seen: FxHashSet<ClassName>, mut known: Know
         rest = match &mut known.platform {
             Platform::Installed { classes, .. } => find(classes.as_mut(), rest, names, &mut result),
             Platform::Embedded(jdk) => {
-                let decode = |class: &ClassName| jdk.class(names.text(class.0), names).ok_or(*class);
-                let decoded: Vec<Result<Header, ClassName>> = rest.par_iter().map(decode).collect();
-                let mut rest = Vec::new();
-                for class in decoded {
-                    match class {
-                        Ok(header) => result.found.push(without_code(header, jdk.version())),
-                        Err(name) => rest.push(name),
+                let texts: Vec<&str> = rest.iter().map(|class| names.text(class.0)).collect();
+                let mut missing = Vec::new();
+                for (class, header) in rest.into_iter().zip(jdk.classes(&texts, names)) {
+                    match header {
+                        Some(header) => result.found.push(without_code(header, jdk.version())),
+                        None => missing.push(class),
                     }
                 }
-                rest
+                missing
             }
         };
         result.missing.extend(rest);

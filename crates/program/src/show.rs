@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use crate::ir::{Body, Printer};
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Member, Name, NameStep, Start};
+use crate::readable::Readable;
 use crate::section::{Problem, Section, SectionKind, Sections};
-use crate::summary::{Access, Influence, Root, Spot, Summaries};
+use crate::summary::{Influence, Root, Summaries};
 use crate::{ControlDependence, MethodId, Program};
 
 /// Instructions by block with the sections that are open, then the sections and their locks.
@@ -137,8 +137,7 @@ fn place(body: &Body, pc: u32) -> String {
 /// What a call of the method does, callees included.
 pub fn show_summary(program: &Program, summaries: &Summaries, method: MethodId) -> String {
     let Some(summary) = summaries.summary(method) else { return "no summary\n".to_owned() };
-    let names =
-        Readable { program, method: program.method_name(method), is_static: program.method(method).access.is_static() };
+    let names = Readable::new(program, summaries, method);
     let mut text = String::new();
     for (number, section) in summary.sections.iter().enumerate() {
         let _ = writeln!(
@@ -190,66 +189,4 @@ fn influenced(influences: &[Influence]) -> String {
         if ended.is_empty() { root } else { format!("{root} (after section {})", ended.join(", ")) }
     });
     each.collect::<Vec<_>>().join(" and ")
-}
-
-/// Names of a summary as text.
-struct Readable<'r> {
-    program: &'r Program,
-    method: location::MethodName,
-    is_static: bool,
-}
-
-impl Readable<'_> {
-    fn name(&self, name: &Name) -> String {
-        let names = &self.program.names;
-        let mut text = match name.start {
-            Start::Parameter(0) if !self.is_static => "this".to_owned(),
-            Start::Parameter(position) => format!("parameter {position}"),
-            Start::Static(field) => names.readable_field(field),
-            Start::Class(class) => format!("{}.class", names.readable_class(class)),
-            Start::New(_) => "a new object".to_owned(),
-            Start::Result(event) => format!("result {}", event.index()),
-            Start::Local(value) => format!("v{value}"),
-            Start::Unknown => "*".to_owned(),
-        };
-        for step in &name.steps {
-            match step {
-                NameStep::Field(field) => {
-                    text.push('.');
-                    text.push_str(names.text(field.name));
-                }
-                NameStep::Constant(index) => {
-                    let _ = write!(text, "[{index}]");
-                }
-                NameStep::Element(value) => {
-                    let _ = write!(text, "[v{value}]");
-                }
-            }
-        }
-        text
-    }
-
-    fn variable(&self, access: &Access) -> String {
-        let names = &self.program.names;
-        match access.member {
-            Member::Field(field) => format!("{}.{}", self.name(&access.base), names.text(field.name)),
-            Member::Static(field) => names.readable_field(field),
-            Member::Elements => format!("{}[]", self.name(&access.base)),
-            Member::State(state) => format!("{} of {}", state.word(), self.name(&access.base)),
-        }
-    }
-
-    fn spot(&self, spot: &Spot) -> String {
-        let line = spot.line.map_or_else(|| format!("offset {}", spot.pc), |line| format!("line {line}"));
-        if spot.method == self.method {
-            line
-        } else {
-            format!("{line} of {}", self.program.names.readable_method(spot.method))
-        }
-    }
-
-    fn inside(&self, sections: crate::outline::SectionSet) -> String {
-        let list: Vec<String> = sections.iter().map(|section| section.to_string()).collect();
-        if list.is_empty() { String::new() } else { format!(", in section {}", list.join(", ")) }
-    }
 }

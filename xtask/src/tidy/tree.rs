@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use crate::process;
 
-/// All text files by their path from the top, tracked or about to be.
+/// All files by their path from the top, tracked or about to be; those that are no text as if they were empty.
 pub(crate) struct Tree {
     files: BTreeMap<String, String>,
 }
@@ -18,9 +18,9 @@ impl Tree {
         let paths = process::output(Command::new("git").args(list))?;
         let mut files = BTreeMap::new();
         for path in paths.split('\0').filter(|path| !path.is_empty()) {
-            // Deleted files are still listed, and what is no text holds nothing to check.
-            if let Ok(text) = std::fs::read_to_string(process::top().join(path)) {
-                files.insert(path.to_owned(), text);
+            // Deleted files are still listed. What is no text holds nothing to check, but it is there.
+            if let Ok(bytes) = std::fs::read(process::top().join(path)) {
+                files.insert(path.to_owned(), String::from_utf8(bytes).unwrap_or_default());
             }
         }
         Ok(Tree { files })

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use classfile::archive::{ArchiveReader, Contents, Kind};
 
-fn home() -> PathBuf {
+#[allow(dead_code, reason = "every test file uses a part")]
+pub(crate) fn home() -> PathBuf {
     let set = std::env::var_os("JAVA_HOME").map(PathBuf::from);
     let found = || {
         let path = std::env::var_os("PATH")?;
@@ -14,6 +15,7 @@ fn home() -> PathBuf {
     set.or_else(found).expect("these tests need a JDK: set JAVA_HOME or put javac on the PATH")
 }
 
+#[allow(dead_code, reason = "every test file uses a part")]
 pub(crate) fn classes() -> Contents {
     let path = home().join("lib/modules");
     let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -17,7 +17,7 @@ mod rules;
 mod state;
 
 use program::ir::Body;
-use program::{Program, Sections};
+use program::{Sections, Whole};
 
 use crate::{Checked, Detector};
 use state::Witness;
@@ -29,7 +29,8 @@ pub(crate) const DETECTOR: Detector = Detector {
     check,
 };
 
-fn check(program: &Program) -> Checked {
+fn check(whole: &Whole<'_>) -> Checked {
+    let program = whole.program;
     let mut checked = Checked::default();
     let found = program.visit_bodies(
         |method| program.may_lock(method),

@@ -123,9 +123,8 @@ impl<'c> Discovery<'c> {
             protected[end] -= 1;
         }
         let mut depth = 0;
-        for index in 0..self.leaders.len() {
-            depth += protected[index];
-            let instruction = &self.code.instructions[index];
+        for (index, (instruction, change)) in self.code.instructions.iter().zip(protected).enumerate() {
+            depth += change;
             let mut targets: SmallVec<[u32; 4]> = SmallVec::new();
             let ends = match &instruction.operation {
                 Operation::Branch { target, .. } | Operation::Goto(target) | Operation::JumpSubroutine(target) => {

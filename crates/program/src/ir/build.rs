@@ -2,6 +2,7 @@
 
 use classfile::{Access, Bootstrap, Code, Error};
 use location::{MethodName, Names, Symbol};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::blocks::{Blocks, discover};
@@ -41,7 +42,8 @@ pub fn build(source: Source<'_>, code: &Code, names: &Names) -> Result<Body, Err
     for number in 0..blocks.list.len() {
         building.translate_block(number, &blocks, &predecessors, &liveness)?;
     }
-    building.fill_phis(&predecessors)?;
+    let pc_of = |block: usize| code.instructions[blocks.list[block].first].pc;
+    building.fill_phis(&predecessors, pc_of)?;
     let (ranges, translator) = (building.ranges, building.translator);
     let list = blocks
         .list
@@ -155,29 +157,38 @@ impl Building<'_> {
         Ok(state)
     }
 
-    fn fill_phis(&mut self, predecessors: &[SmallVec<[Predecessor; 2]>]) -> Result<(), Error> {
+    fn fill_phis(
+        &mut self,
+        predecessors: &[SmallVec<[Predecessor; 2]>],
+        pc_of: impl Fn(usize) -> u32,
+    ) -> Result<(), Error> {
+        for (block, predecessors) in predecessors.iter().enumerate() {
+            let depth = self.entries[block].stack.len();
+            let is_other = |from: &&Predecessor| !from.exceptional && self.state_from(**from).stack.len() != depth;
+            if let Some(from) = predecessors.iter().find(is_other) {
+                let pc = pc_of(from.block.index());
+                return Err(Error::BadCode { pc, reason: "paths meet with stacks of different depth" });
+            }
+        }
         let mut operands: SmallVec<[Value; 8]> = SmallVec::new();
+        let mut unset = FxHashSet::default();
         for meeting in std::mem::take(&mut self.phis) {
             operands.clear();
             for predecessor in &predecessors[meeting.block] {
                 let state = self.state_from(*predecessor);
                 let held = match meeting.slot {
                     Slot::Local(slot) => state.locals[slot],
-                    Slot::Stack(depth) => {
-                        let held = state.stack.get(depth).copied();
-                        if held.is_none() {
-                            let pc = self.translator.pc_of(meeting.phi);
-                            return Err(Error::BadCode { pc, reason: "paths meet with stacks of different depth" });
-                        }
-                        held
-                    }
+                    Slot::Stack(depth) => state.stack.get(depth).copied(),
                 };
-                // Where a path leaves the local unset, nothing reads it afterwards: the phi may stand for itself.
+                // Where a path leaves the local unset, nothing may read it afterwards: the phi can stand for itself.
+                if held.is_none() {
+                    unset.insert(meeting.phi);
+                }
                 operands.push(held.unwrap_or(meeting.phi));
             }
             self.translator.set_operands(meeting.phi, &operands);
         }
-        Ok(())
+        if unset.is_empty() { Ok(()) } else { self.translator.check_loads(unset) }
     }
 }
 

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use classfile::{ArrayKind, CallKind, Code, Constant, Error, Kind, Operation, parse_field, parse_method};
 use location::{ClassName, Names, Symbol};
+use rustc_hash::FxHashSet;
 
 use super::build::Source;
 use super::state::State;
@@ -19,6 +20,8 @@ pub(super) struct Translator<'t> {
     dynamics: Vec<Dynamic>,
     switches: Vec<Vec<i32>>,
     value_names: Vec<Option<Symbol>>,
+    /// Phis that were loaded from a local, and where.
+    loaded_phis: Vec<(Value, u32)>,
 }
 
 impl<'t> Translator<'t> {
@@ -34,6 +37,7 @@ impl<'t> Translator<'t> {
             dynamics: Vec::new(),
             switches: Vec::new(),
             value_names: Vec::with_capacity(capacity),
+            loaded_phis: Vec::new(),
         }
     }
 
@@ -59,10 +63,6 @@ impl<'t> Translator<'t> {
 
     pub(super) fn type_of(&self, value: Value) -> ValueType {
         self.instructions[value.index()].value_type
-    }
-
-    pub(super) fn pc_of(&self, value: Value) -> u32 {
-        self.instructions[value.index()].pc
     }
 
     fn emit(&mut self, op: Op, pc: u32, value_type: ValueType) -> Value {
@@ -142,7 +142,7 @@ impl<'t> Translator<'t> {
                 state.push(value, pc)?;
             }
             Operation::Load(_, slot) => {
-                let value = state.load(*slot, pc)?;
+                let value = self.load(state, *slot, pc)?;
                 self.name(value, *slot, pc);
                 state.push(value, pc)?;
             }
@@ -152,7 +152,7 @@ impl<'t> Translator<'t> {
                 self.name(value, *slot, after);
             }
             Operation::Increment(slot, by) => {
-                let old = state.load(*slot, pc)?;
+                let old = self.load(state, *slot, pc)?;
                 let step = self.emit(Op::Constant(Constant::Int((*by).into())), pc, ValueType::Int);
                 let value = self.emit(Op::Arithmetic(classfile::Arithmetic::Add, old, step), pc, ValueType::Int);
                 state.store(*slot, value, pc)?;
@@ -299,6 +299,39 @@ impl<'t> Translator<'t> {
             }
         }
         Ok(())
+    }
+
+    fn load(&mut self, state: &State, slot: u16, pc: u32) -> Result<Value, Error> {
+        let value = state.load(slot, pc)?;
+        if let Op::Phi(_) = self.instructions[value.index()].op {
+            self.loaded_phis.push((value, pc));
+        }
+        Ok(value)
+    }
+
+    /// Refuses code that loads a local which some path leaves unset, as `unset` tells of phis. No verifier lets it pass.
+    pub(super) fn check_loads(&self, mut unset: FxHashSet<Value>) -> Result<(), Error> {
+        let phis = || {
+            (0..self.next()).map(Value).filter_map(|value| match self.instructions[value.index()].op {
+                Op::Phi(operands) => Some((value, operands)),
+                _ => None,
+            })
+        };
+        // A phi of a phi that may be unset may be unset.
+        let mut known = 0;
+        while known < unset.len() {
+            known = unset.len();
+            for (phi, operands) in phis() {
+                let range = operands.start as usize..(operands.start + operands.length) as usize;
+                if self.operands[range].iter().any(|operand| unset.contains(operand)) {
+                    unset.insert(phi);
+                }
+            }
+        }
+        match self.loaded_phis.iter().find(|(phi, _)| unset.contains(phi)) {
+            Some((_, pc)) => Err(Error::BadCode { pc: *pc, reason: "a local is read that was not always written" }),
+            None => Ok(()),
+        }
     }
 
     fn pop_list(&mut self, count: usize, state: &mut State, pc: u32) -> Result<Operands, Error> {

@@ -20,6 +20,8 @@ mod write;
 
 use classfile::{Access, Field, Header, Method};
 use location::{ClassName, Names, Symbol};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 pub use write::{encode, select};
 
@@ -27,6 +29,9 @@ static EMBEDDED: &[u8] = include_bytes!("../../data/jdk17.bin");
 
 /// Tells a model of this format from anything else.
 const MAGIC: [u8; 4] = *b"fjd1";
+
+/// A thread decodes at least so many classes of those that are looked up together.
+const DECODED_AT_LEAST: usize = 64;
 
 /// A model of a JDK's classes.
 #[derive(Clone, Copy, Debug)]
@@ -86,32 +91,41 @@ impl<'a> Jdk<'a> {
 
     /// The class of this binary name. No method has code, and there are no annotations.
     pub fn class(&self, name: &str, names: &Names) -> Option<Header> {
+        self.decode(name, &mut Interned::new(names))
+    }
+
+    /// The same for many classes at once, in parallel.
+    pub fn classes(&self, wanted: &[&str], names: &Names) -> Vec<Option<Header>> {
+        let decode = |interned: &mut Interned<'_>, name: &&str| self.decode(name, interned);
+        wanted.par_iter().with_min_len(DECODED_AT_LEAST).map_init(|| Interned::new(names), decode).collect()
+    }
+
+    fn decode(&self, name: &str, interned: &mut Interned<'_>) -> Option<Header> {
         // A record that cannot be read is as good as any other: the search ends somewhere.
         let found = self.index.binary_search_by(|place| self.name_at(*place).unwrap_or_default().cmp(name)).ok()?;
         let mut record = self.record(*self.index.get(found)?)?;
-        let class = |text: &str| ClassName(names.intern(text));
-        let header_name = class(record.string()?);
+        let name = ClassName(record.symbol(interned)?);
         let access = record.access()?;
         let super_class = match record.number()? {
             0 => None,
-            place => Some(class(self.string(place - 1)?)),
+            place => Some(ClassName(interned.symbol(self, place - 1)?)),
         };
         let mut interfaces = Vec::new();
         for _ in 0..record.number()? {
-            interfaces.push(class(record.string()?));
+            interfaces.push(ClassName(record.symbol(interned)?));
         }
         let mut fields = Vec::new();
         for _ in 0..record.number()? {
-            let (name, descriptor, access) = record.member(names)?;
+            let (name, descriptor, access) = record.member(interned)?;
             fields.push(Field { name, descriptor, access, annotations: Vec::new() });
         }
         let mut methods = Vec::new();
         for _ in 0..record.number()? {
-            let (name, descriptor, access) = record.member(names)?;
+            let (name, descriptor, access) = record.member(interned)?;
             methods.push(Method { name, descriptor, access, annotations: Vec::new(), has_code: false });
         }
         Some(Header {
-            name: header_name,
+            name,
             super_class,
             interfaces,
             access,
@@ -159,8 +173,35 @@ impl<'a> Record<'a> {
         Some(Access::from_bits(u16::try_from(self.number()?).ok()?))
     }
 
-    fn member(&mut self, names: &Names) -> Option<(Symbol, Symbol, Access)> {
-        Some((names.intern(self.string()?), names.intern(self.string()?), self.access()?))
+    fn symbol(&mut self, interned: &mut Interned<'_>) -> Option<Symbol> {
+        let place = self.number()?;
+        interned.symbol(&self.jdk, place)
+    }
+
+    fn member(&mut self, interned: &mut Interned<'_>) -> Option<(Symbol, Symbol, Access)> {
+        Some((self.symbol(interned)?, self.symbol(interned)?, self.access()?))
+    }
+}
+
+/// Strings of the model that were interned before: most names and descriptors are those of many methods.
+struct Interned<'n> {
+    names: &'n Names,
+    /// By the place of the string.
+    symbols: FxHashMap<u32, Symbol>,
+}
+
+impl Interned<'_> {
+    fn new(names: &Names) -> Interned<'_> {
+        Interned { names, symbols: FxHashMap::default() }
+    }
+
+    fn symbol(&mut self, jdk: &Jdk<'_>, place: u32) -> Option<Symbol> {
+        if let Some(symbol) = self.symbols.get(&place) {
+            return Some(*symbol);
+        }
+        let symbol = self.names.intern(jdk.string(place)?);
+        self.symbols.insert(place, symbol);
+        Some(symbol)
     }
 }
 

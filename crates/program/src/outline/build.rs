@@ -24,7 +24,13 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     let flow = Flow::compute(&places);
     let conditions = building.conditions(&places, &flow);
     let control = building.control(&conditions);
+    let parameters = body
+        .instructions()
+        .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))
+        .map(|(value, _)| body.name(value))
+        .collect();
     let mut outline = Outline {
+        parameters,
         sections: sections.iter().map(|(_, section)| building.section(section, &places)).collect(),
         conditions: conditions.iter().flatten().cloned().collect(),
         blocks: Blocks::of(body),
@@ -45,7 +51,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
             in_loop: in_cycle[block],
         });
     }
-    building.results(&mut outline, &places, &flow);
+    building.results(&mut outline, &places, &flow, &control);
     outline
 }
 
@@ -66,6 +72,7 @@ impl<'b> Building<'b> {
             held: vec![SectionSet::default(); count],
             event_held: Vec::new(),
             constructor: self.program.names.intern("<init>"),
+            choices: self.choices(),
         };
         let mut events = Vec::new();
         let mut perhaps = Vec::new();
@@ -97,6 +104,41 @@ impl<'b> Building<'b> {
             });
         }
         (places, events, perhaps)
+    }
+
+    /// Phis that choose between constants, and what decides.
+    fn choices(&self) -> Vec<(Value, SmallVec<[Value; 4]>)> {
+        let is_constant = |value: &Value| matches!(self.body.op(*value), Op::Constant(_));
+        let mut choices = Vec::new();
+        let mut control = None;
+        for (block, edges) in self.body.blocks() {
+            for (value, instruction) in self.body.instructions_of(block) {
+                let Op::Phi(operands) = instruction.op else { break };
+                if !self.body.operands(operands).iter().any(is_constant) {
+                    continue;
+                }
+                let control = control.get_or_insert_with(|| ControlDependence::of(self.body));
+                let mut deciding: SmallVec<[Value; 4]> = SmallVec::new();
+                for predecessor in &edges.predecessors {
+                    let branches = control.of_block(predecessor.block).iter().map(|on| on.branch);
+                    let own = control.of_block(block);
+                    for branch in branches.chain([predecessor.block]) {
+                        if own.iter().any(|on| on.branch == branch) {
+                            continue;
+                        }
+                        if let Some(last) = self.body.terminator(branch)
+                            && let op @ (Op::Branch { .. } | Op::Switch { .. }) = self.body.op(last)
+                        {
+                            self.body.for_each_operand(op, |operand| deciding.push(operand));
+                        }
+                    }
+                }
+                deciding.sort_unstable();
+                deciding.dedup();
+                choices.push((value, deciding));
+            }
+        }
+        choices
     }
 
     /// Whether a register only holds the lock of some section.
@@ -287,7 +329,7 @@ impl<'b> Building<'b> {
         control
     }
 
-    fn results(&self, outline: &mut Outline, places: &Places<'_>, flow: &Flow<'_>) {
+    fn results(&self, outline: &mut Outline, places: &Places<'_>, flow: &Flow<'_>, control: &[SmallVec<[u32; 4]>]) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
         for (value, instruction) in self.body.instructions() {
@@ -295,6 +337,14 @@ impl<'b> Building<'b> {
             // Every section of the method has ended when the caller gets the result.
             for source in flow.of([result], SectionSet::default()) {
                 super::flow::add(&mut outline.result, source);
+            }
+            // A constant tells by which way it was reached: `if (a < b) return true; return false;`.
+            if matches!(self.body.op(result), Op::Constant(_)) {
+                for condition in &control[self.body.block_of(value).index()] {
+                    for source in outline.conditions[*condition as usize].sources.clone() {
+                        super::flow::add(&mut outline.result, source);
+                    }
+                }
             }
             names.push(self.name_of(result, value, places));
             for object in objects(places, result) {

@@ -23,6 +23,9 @@ pub(super) struct Places<'p> {
     pub(super) event_held: Vec<SectionSet>,
     /// The symbol `<init>`.
     pub(super) constructor: Symbol,
+    /// Phis that choose between constants, with the operands of the conditions that make the choice: what
+    /// `a < b ? true : false` yields comes from `a` and `b`.
+    pub(super) choices: Vec<(Value, SmallVec<[Value; 4]>)>,
 }
 
 impl Places<'_> {
@@ -51,6 +54,11 @@ impl<'f> Flow<'f> {
             changed = false;
             for (value, instruction) in body.instructions() {
                 changed |= flow.step(value, &instruction.op);
+            }
+            for (phi, deciding) in &places.choices {
+                for operand in deciding {
+                    changed |= flow.join(*phi, *operand, *phi);
+                }
             }
         }
         flow

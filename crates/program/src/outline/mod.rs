@@ -11,7 +11,7 @@ mod objects;
 mod order;
 
 use classfile::CallKind;
-use location::{ClassName, FieldName, MethodName};
+use location::{ClassName, FieldName, MethodName, Symbol};
 use smallvec::SmallVec;
 
 pub use build::outline;
@@ -224,6 +224,8 @@ pub struct Condition {
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Outline {
+    /// The source's names of the parameters, `this` included, where the class file tells.
+    pub parameters: SmallVec<[Option<Symbol>; 4]>,
     pub sections: Vec<OutlineSection>,
     /// In the order of code.
     pub events: Vec<Event>,

@@ -6,7 +6,7 @@ use super::compose::Composing;
 use super::holding::Holding;
 use super::{Access, Influence, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
-use crate::model::{self, CallModel, Returns, Section, State, Target};
+use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, SectionSet, Start};
 
 impl Composing<'_, '_> {
@@ -23,6 +23,11 @@ impl Composing<'_, '_> {
         let Some(mut model) = self.calls.model(self.program, method, class) else { return false };
         if let Some(section) = receiver.section {
             model = model.within(section);
+        }
+        if model.target == Target::Named {
+            // Which variable a handle or updater stands for is not known here: the call only passes values on.
+            model =
+                CallModel { access: model::Access::None, section: Section::None, returns: Returns::Computed, ..model };
         }
         let is_static = arguments.len() == self.parameter_count(method);
         let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
@@ -106,6 +111,13 @@ impl Composing<'_, '_> {
                 self.add_influence(&mut given, influence);
             }
         }
+        let expects = match model.revalidates {
+            Some(Revalidation::Expects(index)) => arguments
+                .get(usize::from(index) + skip)
+                .map(|argument| self.influences(&argument.sources))
+                .unwrap_or_default(),
+            _ => Influences::new(),
+        };
         for effect in model.effects() {
             let base = match effect.target {
                 Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
@@ -136,6 +148,8 @@ impl Composing<'_, '_> {
                     value,
                     address: given.clone(),
                     control: control.clone(),
+                    expects: if is_write { expects.clone() } else { Influences::new() },
+                    is_compound: is_write && model.is_compound(),
                 });
                 if !is_write {
                     seen = added;

@@ -9,6 +9,7 @@
 
 mod compose;
 mod holding;
+mod instantiate;
 mod library;
 mod order;
 
@@ -96,6 +97,10 @@ pub struct Access {
     pub address: Influences,
     /// Where the outcome of the conditions comes from that decide whether it happens.
     pub control: Influences,
+    /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
+    pub expects: Influences,
+    /// Reads and writes in one step: an update that nothing comes between.
+    pub is_compound: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 pub(crate) mod assembler;
+pub(crate) mod damage;
 pub(crate) mod laws;
 pub(crate) mod real;
 

@@ -227,3 +227,23 @@ fn colours_change_nothing_but_colours() {
     }
     assert_eq!(plain, render(&report, &sources, Palette::Plain));
 }
+
+#[test]
+fn missing_classes_are_counted_and_some_are_named() {
+    let told = |missing: &[&str]| {
+        let mut report = samples::report(&[]);
+        report.inputs.skipped.clear();
+        report.inputs.missing = missing.iter().map(|class| (*class).to_owned()).collect();
+        render(&report, &NoSources, Palette::Plain)
+    };
+    assert_eq!(told(&[]), "no findings in 3 classes\n");
+    assert_eq!(
+        told(&["a.B\u{1b}"]),
+        "hint: 1 class is not known, a.B\\u{1b}: `--classpath` tells where it is\nno findings in 3 classes\n"
+    );
+    assert!(
+        told(&["a.B", "c.D"])
+            .starts_with("hint: 2 classes are not known, a.B, c.D: `--classpath` tells where they are")
+    );
+    assert!(told(&["a", "b", "c", "d"]).starts_with("hint: 4 classes are not known, e.g. a, b, c: `--classpath`"));
+}

@@ -1,0 +1,139 @@
+//! `fissure analyze`: a trace in, report out.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result, bail};
+use clap::Args;
+use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options};
+use report::{Events, Inputs, Report, Run, Skipped};
+use trace::{Action, Reader};
+
+use crate::args::OutputArgs;
+use crate::nearest::nearest;
+use crate::output;
+use crate::sources::SourceRoots;
+
+const FINDINGS: u8 = 1;
+const INCOMPLETE: u8 = 3;
+
+#[derive(Args)]
+pub(crate) struct AnalyzeArgs {
+    /// The trace, text or binary; `-` is standard input
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+
+    /// Run this detector and no others; may be repeated (`fissure explain` lists them)
+    #[arg(long = "detector", value_name = "NAME")]
+    detectors: Vec<String>,
+
+    /// Count the order of critical sections on one lock as a conflict, as the literature does
+    #[arg(long)]
+    lock_conflicts: bool,
+
+    /// Where sources are: the folder that holds the top packages; may be repeated
+    #[arg(long = "source-root", value_name = "DIR")]
+    source_roots: Vec<PathBuf>,
+
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
+    let detectors = select(&args.detectors)?;
+    let sources = SourceRoots::given(&args.source_roots)?;
+    let options = Options { lock_conflicts: args.lock_conflicts };
+    let mut reader = open(&args.file)?;
+    let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
+    let mut batch = Vec::new();
+    let (mut seen, mut units) = (0, 0);
+    loop {
+        reader.next(&mut batch).with_context(|| shown(&args.file))?;
+        if batch.is_empty() {
+            break;
+        }
+        seen += batch.len() as u64;
+        units += batch.iter().filter(|event| matches!(event.action, Action::UnitBegin { .. })).count() as u64;
+        for detector in &mut running {
+            detector.on_events(&batch);
+        }
+    }
+    let findings = running.into_iter().flat_map(|detector| detector.finish(reader.tables())).collect();
+    let findings = finding::merge(findings);
+
+    let skipped = lost(&args.file, &reader);
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: Inputs { skipped, ..Inputs::default() },
+        run: Some(Run {
+            jvms: 1,
+            classes: 0,
+            units,
+            events: Events { seen, kept: seen, lost: reader.problems().lost_events() },
+        }),
+        findings: &findings,
+    };
+    let palette = output::palette(args.output.output.is_some());
+    let text = args.output.format.0.render(&report, &sources, palette);
+    match &args.output.output {
+        Some(path) => output::write_file(path, &text)?,
+        None => output::print(&text)?,
+    }
+    Ok(ExitCode::from(match (findings.len(), report.inputs.skipped.len()) {
+        (0, 0) => 0,
+        (0, _) => INCOMPLETE,
+        _ => FINDINGS,
+    }))
+}
+
+/// Opens a trace of either form.
+pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read>>> {
+    let input: Box<dyn Read> = if file == Path::new("-") {
+        Box::new(std::io::stdin().lock())
+    } else {
+        let input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        if input.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+            bail!("cannot read `{}`: it is a directory", file.display());
+        }
+        Box::new(input)
+    };
+    Reader::new(input).with_context(|| shown(file))
+}
+
+/// What of the trace could not be used, one entry a problem.
+pub(crate) fn lost(file: &Path, reader: &Reader<Box<dyn Read>>) -> Vec<Skipped> {
+    let path = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
+    let problems = reader.problems();
+    let mut reasons: Vec<String> = problems.listed().iter().map(|problem| problem.message.clone()).collect();
+    let unlisted = problems.count() - reasons.len() as u64;
+    if unlisted > 0 {
+        reasons.push(format!("and {unlisted} more problems"));
+    }
+    if reader.out_of_order() > 0 {
+        reasons.push(format!(
+            "the order of {} events is not known, because what they come after is missing",
+            reader.out_of_order()
+        ));
+    }
+    reasons.into_iter().map(|reason| Skipped { path: path.clone(), reason }).collect()
+}
+
+fn shown(file: &Path) -> String {
+    if file == Path::new("-") { "standard input".to_owned() } else { format!("`{}`", file.display()) }
+}
+
+/// The detectors that were asked for, or all.
+fn select(names: &[String]) -> Result<Vec<&'static DetectorKind>> {
+    for name in names {
+        if DETECTORS.iter().all(|detector| detector.id != *name) {
+            match nearest(name, DETECTORS.iter().map(|detector| detector.id)) {
+                Some(near) => bail!("there is no detector `{name}`; did you mean `{near}`?"),
+                None => bail!("there is no detector `{name}`; `fissure explain` lists them"),
+            }
+        }
+    }
+    let is_chosen = |detector: &&DetectorKind| names.is_empty() || names.iter().any(|name| name == detector.id);
+    Ok(DETECTORS.iter().filter(is_chosen).collect())
+}

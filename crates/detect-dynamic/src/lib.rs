@@ -1,0 +1,47 @@
+//! Events to findings: the dynamic detectors.
+//!
+//! A detector takes one event after the other, in an order that the run had, and keeps only what it needs to judge what
+//! is still to come. It knows neither JVM nor files: an event stream is an event stream, from a file, a pipe or a test.
+
+mod filter;
+#[cfg(test)]
+mod random;
+mod serializability;
+
+pub use filter::Filter;
+
+use finding::Finding;
+use trace::{Event, Tables};
+
+/// One run of one algorithm over one trace.
+pub trait Detector {
+    fn on_event(&mut self, event: &Event);
+
+    /// The events of a batch, one by one.
+    fn on_events(&mut self, events: &[Event]) {
+        for event in events {
+            self.on_event(event);
+        }
+    }
+
+    /// Judges what was open when the trace ended, and says all that was found. `tables` are those of the whole trace.
+    fn finish(self: Box<Self>, tables: &Tables) -> Vec<Finding>;
+}
+
+/// What a user can choose.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Options {
+    /// A release of a lock comes before the next acquire, as a write comes before the next read.
+    pub lock_conflicts: bool,
+}
+
+/// An algorithm that can be chosen by name.
+pub struct DetectorKind {
+    pub id: &'static str,
+    /// One line, lower case, no full stop.
+    pub summary: &'static str,
+    pub start: fn(&Options) -> Box<dyn Detector>,
+}
+
+/// All of them, in the order in which a newcomer should read them.
+pub static DETECTORS: &[DetectorKind] = &[serializability::SERIALIZABILITY];

@@ -1,0 +1,252 @@
+//! Which locks are held around a method by whoever calls it, and whether one lock covers all writes of a variable.
+
+use rustc_hash::FxHashSet;
+
+use crate::calls::Calls;
+use crate::class::{MethodId, Program};
+use crate::lock::{LockKind, Mode};
+use crate::outline::{Action, Argument, Name, Outline, SectionSet, Start};
+use crate::path::MAX_STEPS;
+use crate::summary::{Summaries, Summary};
+use crate::variable::{Variable, Variables};
+
+/// Callers further up than this are not asked.
+const MAX_CLIMB: usize = 6;
+
+/// A lock that is held, by its name in some method.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HeldLock {
+    pub name: Name,
+    pub kind: LockKind,
+    pub mode: Mode,
+}
+
+impl HeldLock {
+    /// Whether two threads that hold these at the same time exclude each other, the names being one lock.
+    fn excludes(&self, kind: LockKind, mode: Mode) -> bool {
+        self.kind == kind && (self.mode == Mode::Exclusive || mode == Mode::Exclusive)
+    }
+}
+
+/// How a lock is reached from the object that it covers: from the object go back over some steps, then on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Relation {
+    /// Steps from the common owner to the object; the lock is static if there is no owner.
+    object: Option<Name>,
+    lock: Name,
+    kind: LockKind,
+    mode: Mode,
+}
+
+impl Relation {
+    /// The relation between an object and a lock that are both named in one method.
+    pub fn between(object: &Name, held: &HeldLock) -> Option<Relation> {
+        let (lock, kind, mode) = (&held.name, held.kind, held.mode);
+        if lock.is_unknown() {
+            return None;
+        }
+        if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
+            return Some(Relation { object: None, lock: lock.clone(), kind, mode });
+        }
+        if object.start != lock.start {
+            return None;
+        }
+        let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
+        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].iter().copied().collect() };
+        Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
+    }
+
+    /// Whether one of the held locks is in this relation to an object of this name.
+    fn is_held(&self, object: &Name, held: &[HeldLock]) -> bool {
+        let wanted = match &self.object {
+            None => self.lock.clone(),
+            Some(suffix) => {
+                let Some(kept) = object.steps.len().checked_sub(suffix.steps.len()) else { return false };
+                if object.is_unknown() || object.steps[kept..] != suffix.steps[..] {
+                    return false;
+                }
+                let mut owner = Name { start: object.start, steps: object.steps[..kept].iter().copied().collect() };
+                owner.steps.extend(self.lock.steps.iter().copied());
+                owner
+            }
+        };
+        held.iter().any(|held| held.excludes(self.kind, self.mode) && held.name.same(&wanted))
+    }
+}
+
+/// Asks about callers.
+pub struct Cover<'c> {
+    program: &'c Program,
+    calls: &'c Calls,
+    summaries: &'c Summaries,
+}
+
+impl<'c> Cover<'c> {
+    pub fn new(program: &'c Program, calls: &'c Calls, summaries: &'c Summaries) -> Cover<'c> {
+        Cover { program, calls, summaries }
+    }
+
+    /// Whether every write of the variable, outside construction, happens under a lock in this relation to the object
+    /// that is written.
+    pub fn covers(&self, variables: &Variables, variable: Variable, relation: &Relation) -> bool {
+        variables.writers(variable).iter().all(|place| {
+            let Some(summary) = self.summaries.summary(place.method) else { return false };
+            let access = &summary.accesses[place.access.index()];
+            let held = locks(summary, access.held);
+            let mut asked = FxHashSet::default();
+            self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+        })
+    }
+
+    /// Whether an object that a method touches is under such a lock there, or in all callers.
+    fn is_under(
+        &self,
+        method: MethodId,
+        object: &Name,
+        held: &[HeldLock],
+        relation: &Relation,
+        climb: usize,
+        asked: &mut FxHashSet<MethodId>,
+    ) -> bool {
+        if relation.is_held(object, held) || matches!(object.start, Start::New(_)) {
+            return true;
+        }
+        if climb == 0 || !asked.insert(method) {
+            return false;
+        }
+        let mut is_called = false;
+        let callers = self.calls.callers(method);
+        let all = callers.iter().all(|caller| {
+            let Some(outline) = self.summaries.outline(*caller) else { return false };
+            self.call_sites(*caller, method).all(|(event, arguments)| {
+                is_called = true;
+                let held = outline_locks(outline, outline.events[event].held);
+                let object = from_caller(object, arguments);
+                self.is_under(*caller, &object, &held, relation, climb - 1, asked)
+            })
+        });
+        asked.remove(&method);
+        is_called && all
+    }
+
+    /// The places in `caller` that call `method`, or make it as a lambda.
+    fn call_sites(&self, caller: MethodId, method: MethodId) -> impl Iterator<Item = (usize, &[Argument])> {
+        let outline = self.summaries.outline(caller);
+        outline.into_iter().flat_map(|outline| outline.events.iter().enumerate()).filter_map(move |(index, event)| {
+            match &event.action {
+                Action::Call { kind, method: called, arguments } => {
+                    let targets = self.calls.targets(self.program, *kind, *called);
+                    targets.known().contains(&method).then_some((index, arguments.as_slice()))
+                }
+                Action::Lambda { method: made, arguments } => {
+                    let target = self.calls.hierarchy.resolve_name(self.program, *made);
+                    (target == Some(method)).then_some((index, arguments.as_slice()))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// The locks that are held wherever the method is called, by the names that it has for them. Only methods that no
+    /// unknown code can call have any.
+    pub fn held_by_callers(&self, method: MethodId) -> Vec<HeldLock> {
+        let mut asked = FxHashSet::default();
+        self.at_entry(method, MAX_CLIMB, &mut asked).unwrap_or_default()
+    }
+
+    /// As [`Cover::held_by_callers`]; `None` where the answer is a circle and so says nothing.
+    fn at_entry(&self, method: MethodId, climb: usize, asked: &mut FxHashSet<MethodId>) -> Option<Vec<HeldLock>> {
+        let access = self.program.method(method).access;
+        let class = self.program.header(self.program.class_of(method));
+        let is_hidden = !(access.is_public() || access.is_protected()) || !class.access.is_public();
+        if climb == 0 || !is_hidden {
+            return Some(Vec::new());
+        }
+        if !asked.insert(method) {
+            return None;
+        }
+        let mut common: Option<Vec<HeldLock>> = None;
+        for caller in self.calls.callers(method) {
+            let Some(outline) = self.summaries.outline(*caller) else {
+                common = Some(Vec::new());
+                break;
+            };
+            for (event, arguments) in self.call_sites(*caller, method) {
+                let event = &outline.events[event];
+                let mut held = Vec::new();
+                // A lambda runs somewhere else, under other locks.
+                if !matches!(event.action, Action::Lambda { .. }) {
+                    held = outline_locks(outline, event.held);
+                    match self.at_entry(*caller, climb - 1, asked) {
+                        Some(above) => held.extend(above),
+                        None => continue,
+                    }
+                }
+                let named: Vec<HeldLock> = held.into_iter().flat_map(|lock| to_callee(lock, arguments)).collect();
+                common = Some(match common {
+                    None => named,
+                    Some(known) => known.into_iter().filter(|lock| named.contains(lock)).collect(),
+                });
+            }
+            if common.as_ref().is_some_and(Vec::is_empty) {
+                break;
+            }
+        }
+        asked.remove(&method);
+        Some(common.unwrap_or_default())
+    }
+}
+
+fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
+    sections
+        .iter()
+        .filter_map(|section| outline.sections.get(section))
+        .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
+        .collect()
+}
+
+/// A lock of the caller by all names that the callee has for it.
+fn to_callee(lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
+    if matches!(lock.name.start, Start::Static(_) | Start::Class(_)) {
+        return vec![lock];
+    }
+    let mut named = Vec::new();
+    for (position, argument) in arguments.iter().enumerate() {
+        let given = &argument.name;
+        let is_below =
+            !given.is_unknown() && given.start == lock.name.start && lock.name.steps.starts_with(&given.steps);
+        if is_below {
+            let steps = lock.name.steps[given.steps.len()..].iter().copied().collect();
+            let name = Name { start: Start::Parameter(position as u16), steps };
+            named.push(HeldLock { name, ..lock.clone() });
+        }
+    }
+    named
+}
+
+/// The locks of some sections of a summary.
+pub fn locks(summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
+    sections
+        .iter()
+        .map(|section| &summary.sections[section])
+        .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
+        .collect()
+}
+
+/// A name of the callee as the caller has it.
+fn from_caller(name: &Name, arguments: &[Argument]) -> Name {
+    match name.start {
+        Start::Parameter(position) => match arguments.get(usize::from(position)) {
+            Some(argument)
+                if !argument.name.is_unknown() && argument.name.steps.len() + name.steps.len() <= MAX_STEPS =>
+            {
+                let mut own = argument.name.clone();
+                own.steps.extend(name.steps.iter().copied());
+                own
+            }
+            _ => Name::start(Start::Unknown),
+        },
+        Start::Static(_) | Start::Class(_) => name.clone(),
+        _ => Name::start(Start::Unknown),
+    }
+}

@@ -1,0 +1,96 @@
+//! Names of outlines and summaries as the source would write them.
+
+use std::fmt::Write;
+
+use location::MethodName;
+
+use crate::class::{MethodId, Program};
+use crate::outline::{Action, Member, Name, NameStep, Outline, SectionSet, Start};
+use crate::path::simple_name;
+use crate::summary::{Access, Spot, Summaries};
+
+/// Writes names as they are seen from one method.
+pub struct Readable<'r> {
+    program: &'r Program,
+    method: MethodName,
+    is_static: bool,
+    outline: Option<&'r Outline>,
+}
+
+impl<'r> Readable<'r> {
+    pub fn new(program: &'r Program, summaries: &'r Summaries, method: MethodId) -> Readable<'r> {
+        Readable {
+            program,
+            method: program.method_name(method),
+            is_static: program.method(method).access.is_static(),
+            outline: summaries.outline(method),
+        }
+    }
+
+    pub fn name(&self, name: &Name) -> String {
+        let names = &self.program.names;
+        let mut text = match name.start {
+            Start::Parameter(0) if !self.is_static => "this".to_owned(),
+            Start::Parameter(position) => self.parameter(position),
+            Start::Static(field) => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+            Start::Class(class) => format!("{}.class", simple_name(names, class)),
+            Start::New(_) => "a new object".to_owned(),
+            Start::Result(event) => match self.outline.and_then(|outline| outline.events.get(event.index())) {
+                Some(event) => match &event.action {
+                    Action::Call { method, .. } => format!("{}()", names.text(method.name)),
+                    _ => "a result".to_owned(),
+                },
+                None => "a result".to_owned(),
+            },
+            Start::Local(value) => format!("v{value}"),
+            Start::Unknown => "*".to_owned(),
+        };
+        for step in &name.steps {
+            match step {
+                NameStep::Field(field) => {
+                    text.push('.');
+                    text.push_str(names.text(field.name));
+                }
+                NameStep::Constant(index) => {
+                    let _ = write!(text, "[{index}]");
+                }
+                NameStep::Element(value) => {
+                    let _ = write!(text, "[v{value}]");
+                }
+            }
+        }
+        text
+    }
+
+    fn parameter(&self, position: u16) -> String {
+        let named = self.outline.and_then(|outline| outline.parameters.get(usize::from(position)).copied().flatten());
+        match named {
+            Some(name) => self.program.names.text(name).to_owned(),
+            None => format!("parameter {position}"),
+        }
+    }
+
+    pub fn variable(&self, access: &Access) -> String {
+        let names = &self.program.names;
+        match access.member {
+            Member::Field(field) => format!("{}.{}", self.name(&access.base), names.text(field.name)),
+            Member::Static(field) => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+            Member::Elements => format!("elements of {}", self.name(&access.base)),
+            Member::State(state) => format!("{} of {}", state.word(), self.name(&access.base)),
+        }
+    }
+
+    pub(crate) fn spot(&self, spot: &Spot) -> String {
+        let line = spot.line.map_or_else(|| format!("offset {}", spot.pc), |line| format!("line {line}"));
+        if spot.method == self.method {
+            line
+        } else {
+            format!("{line} of {}", self.program.names.readable_method(spot.method))
+        }
+    }
+
+    pub(crate) fn inside(&self, sections: SectionSet) -> String {
+        let list: Vec<String> = sections.iter().map(|section| section.to_string()).collect();
+        if list.is_empty() { String::new() } else { format!(", in section {}", list.join(", ")) }
+    }
+}

@@ -1,0 +1,475 @@
+//! Events as bytes.
+//!
+//! An event is a tag byte (operation in the low five bits, then whether a stack and a thread follow and whether the
+//! site is that of the event before), then thread, site, stack, then the operation's own numbers. In a stream the thread
+//! is the chunk's and an order may follow. Every chunk starts anew, so that one can be read without those before it.
+
+use super::bytes::{Cursor, put};
+use super::rows::SLACK;
+use crate::{
+    Access, Action, ActivationId, BarrierId, BranchId, Cause, Event, Interval, LockId, MethodId, Mode, ObjectId, Ran,
+    SectionId, SiteId, StackId, SyncKind, Tables, ThreadId, UnitId, VariableId,
+};
+
+const OPERATION: u8 = 0x1f;
+const HAS_STACK: u8 = 0x20;
+const HAS_THREAD: u8 = 0x40;
+const SAME_SITE: u8 = 0x80;
+
+const READ: u8 = 0;
+const WRITE: u8 = 1;
+const ACQUIRE: u8 = 2;
+const RELEASE: u8 = 3;
+const ACQUIRE_WITH: u8 = 4;
+const RELEASE_WITH: u8 = 5;
+const START: u8 = 6;
+const JOIN: u8 = 7;
+const THREAD_BEGIN: u8 = 8;
+const THREAD_END: u8 = 9;
+const ARRIVE: u8 = 10;
+const LEAVE: u8 = 11;
+const SYNC: u8 = 12;
+const UNIT_BEGIN: u8 = 13;
+const UNIT_END: u8 = 14;
+const ENTER: u8 = 15;
+const EXIT: u8 = 16;
+const ARM_BEGIN: u8 = 17;
+const ARM_END: u8 = 18;
+const NEW: u8 = 19;
+const LOST: u8 = 20;
+const UNIT_BEGIN_PLAIN: u8 = 21;
+/// In a stream: the thread's segments counted up to here. No event.
+const SEGMENT: u8 = 22;
+
+/// What a thread's stream says about the place of an event among the events of other threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// Nothing: program order decides.
+    Free,
+    /// The turn in the sequence of all acquires and releases of this lock, from 0.
+    Turn(u64),
+    /// An access that found another thread's word on its field: it comes after the accesses that this word counts.
+    AfterWord { thread: ThreadId, segment: u64, reads: u8, writes: u8 },
+    /// A write that found its field read by many: it comes after that many kept reads since the last kept write.
+    AfterReads(u64),
+    /// A leave comes after that many arrivals of its generation.
+    AfterArrivals(u32),
+    /// The thread's first event comes after the event that started it.
+    AfterStart,
+}
+
+/// Writes the events of one chunk.
+pub(super) struct Encoder {
+    pub(super) bytes: Vec<u8>,
+    pub(super) count: u32,
+    thread: Option<ThreadId>,
+    site: SiteId,
+}
+
+impl Encoder {
+    pub(super) fn new() -> Encoder {
+        Encoder { bytes: Vec::new(), count: 0, thread: None, site: SiteId(0) }
+    }
+
+    /// For a chunk of one thread's events.
+    pub(super) fn of_thread(thread: ThreadId) -> Encoder {
+        Encoder { thread: Some(thread), ..Encoder::new() }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.count = 0;
+        self.thread = None;
+        self.site = SiteId(0);
+    }
+
+    pub(super) fn segment(&mut self, segment: u64) {
+        self.bytes.push(SEGMENT | SAME_SITE);
+        put(&mut self.bytes, segment);
+    }
+
+    pub(super) fn event(&mut self, event: &Event) {
+        self.count += 1;
+        let at = self.bytes.len();
+        let mut tag = 0;
+        self.bytes.push(0);
+        if self.thread != Some(event.thread) {
+            tag |= HAS_THREAD;
+            put(&mut self.bytes, u64::from(event.thread.0));
+            self.thread = Some(event.thread);
+        }
+        if self.site == event.site {
+            tag |= SAME_SITE;
+        } else {
+            put(&mut self.bytes, u64::from(event.site.0));
+            self.site = event.site;
+        }
+        if event.stack != StackId(0) {
+            tag |= HAS_STACK;
+            put(&mut self.bytes, u64::from(event.stack.0));
+        }
+        let operation = self.action(event.action);
+        self.bytes[at] = tag | operation;
+    }
+
+    /// The order of the event before, in a stream.
+    pub(super) fn order(&mut self, order: Order) {
+        let bytes = &mut self.bytes;
+        match order {
+            Order::Free => bytes.push(0),
+            Order::Turn(turn) => {
+                bytes.push(1);
+                put(bytes, turn);
+            }
+            Order::AfterWord { thread, segment, reads, writes } => {
+                bytes.push(2);
+                put(bytes, u64::from(thread.0));
+                put(bytes, segment);
+                bytes.push(reads << 4 | writes & 0xf);
+            }
+            Order::AfterReads(count) => {
+                bytes.push(3);
+                put(bytes, count);
+            }
+            Order::AfterArrivals(count) => {
+                bytes.push(4);
+                put(bytes, u64::from(count));
+            }
+            Order::AfterStart => bytes.push(5),
+        }
+    }
+
+    fn action(&mut self, action: Action) -> u8 {
+        let bytes = &mut self.bytes;
+        match action {
+            Action::Read { variable } => {
+                put(bytes, u64::from(variable.0));
+                READ
+            }
+            Action::Write { variable } => {
+                put(bytes, u64::from(variable.0));
+                WRITE
+            }
+            Action::Acquire { lock, mode, cause, section, activation } => {
+                put(bytes, u64::from(lock.0));
+                let plain = mode == Mode::Exclusive && cause == Cause::Section;
+                if plain && section == SectionId(0) && activation == ActivationId(0) {
+                    return ACQUIRE;
+                }
+                bytes.push(how_held(mode, cause));
+                put(bytes, u64::from(section.0));
+                put(bytes, activation.0);
+                ACQUIRE_WITH
+            }
+            Action::Release { lock, mode, cause } => {
+                put(bytes, u64::from(lock.0));
+                if mode == Mode::Exclusive && cause == Cause::Section {
+                    return RELEASE;
+                }
+                bytes.push(how_held(mode, cause));
+                RELEASE_WITH
+            }
+            Action::Start { child } => {
+                put(bytes, u64::from(child.0));
+                START
+            }
+            Action::Join { child } => {
+                put(bytes, u64::from(child.0));
+                JOIN
+            }
+            Action::ThreadBegin => THREAD_BEGIN,
+            Action::ThreadEnd => THREAD_END,
+            Action::Arrive { barrier, generation } => {
+                put(bytes, u64::from(barrier.0));
+                put(bytes, u64::from(generation));
+                ARRIVE
+            }
+            Action::Leave { barrier, generation } => {
+                put(bytes, u64::from(barrier.0));
+                put(bytes, u64::from(generation));
+                LEAVE
+            }
+            Action::Sync { variable, access, kind, interval } => {
+                let access = match access {
+                    Access::Read => 0,
+                    Access::Write => 1,
+                    Access::Update => 2,
+                };
+                let kind = match kind {
+                    SyncKind::Volatile => 0,
+                    SyncKind::Atomic => 1,
+                    SyncKind::Modelled => 2,
+                };
+                put(bytes, u64::from(variable.0));
+                bytes.push(access | kind << 2 | u8::from(interval.is_some()) << 4);
+                if let Some(interval) = interval {
+                    put(bytes, interval.before());
+                    put(bytes, interval.after() - interval.before());
+                }
+                SYNC
+            }
+            Action::UnitBegin { unit, activation } => {
+                put(bytes, u64::from(unit.0));
+                if activation == ActivationId(0) {
+                    return UNIT_BEGIN_PLAIN;
+                }
+                put(bytes, activation.0);
+                UNIT_BEGIN
+            }
+            Action::UnitEnd { unit } => {
+                put(bytes, u64::from(unit.0));
+                UNIT_END
+            }
+            Action::Enter { activation, method } => {
+                put(bytes, activation.0);
+                put(bytes, u64::from(method.0));
+                ENTER
+            }
+            Action::Exit { activation } => {
+                put(bytes, activation.0);
+                EXIT
+            }
+            Action::ArmBegin { branch, arm, ran } => {
+                put(bytes, branch.0);
+                put(bytes, u64::from(arm));
+                bytes.push(u8::from(ran == Ran::Speculated));
+                ARM_BEGIN
+            }
+            Action::ArmEnd { branch } => {
+                put(bytes, branch.0);
+                ARM_END
+            }
+            Action::New { object } => {
+                put(bytes, object.0);
+                NEW
+            }
+            Action::Lost { events, all } => {
+                put(bytes, events);
+                bytes.push(u8::from(all));
+                LOST
+            }
+        }
+    }
+}
+
+fn how_held(mode: Mode, cause: Cause) -> u8 {
+    u8::from(mode == Mode::Shared) | u8::from(cause == Cause::Wait) << 1
+}
+
+/// How large the ids of events may be: one that is far beyond its table is damage that the checksum did not see.
+#[derive(Clone, Copy)]
+pub(super) struct Limits {
+    threads: u32,
+    variables: u32,
+    locks: u32,
+    sites: u32,
+    stacks: u32,
+    units: u32,
+    barriers: u32,
+    strings: u32,
+}
+
+impl Limits {
+    pub(super) fn of(tables: &Tables) -> Limits {
+        let limit = |length: usize| u32::try_from(length + SLACK).unwrap_or(u32::MAX);
+        Limits {
+            threads: limit(tables.threads.len()),
+            variables: limit(tables.variables.len()),
+            locks: limit(tables.locks.len()),
+            sites: limit(tables.sites.len()),
+            stacks: limit(tables.stacks.len()),
+            units: limit(tables.units.len()),
+            barriers: limit(tables.barriers.len()),
+            strings: limit(tables.strings.len()),
+        }
+    }
+}
+
+/// What stands at one position of a stream.
+pub(super) enum Item {
+    Event(Event, Order),
+    Segment(u64),
+}
+
+/// Reads the events of one chunk, in as many calls as the caller likes.
+#[derive(Clone, Copy)]
+pub(super) struct Decoder {
+    position: usize,
+    thread: ThreadId,
+    site: SiteId,
+}
+
+impl Decoder {
+    pub(super) fn new(thread: ThreadId) -> Decoder {
+        Decoder { position: 0, thread, site: SiteId(0) }
+    }
+
+    /// Appends events until `batch` has `limit` or the payload ends. `None` if the bytes make no sense.
+    pub(super) fn ordered(
+        &mut self,
+        payload: &[u8],
+        limits: &Limits,
+        batch: &mut Vec<Event>,
+        limit: usize,
+    ) -> Option<()> {
+        let mut cursor = Cursor::new(payload.get(self.position..)?);
+        while cursor.left() > 0 && batch.len() < limit {
+            let tag = cursor.byte()?;
+            let event = self.event(tag, &mut cursor, limits)?;
+            batch.push(event);
+        }
+        self.position = payload.len() - cursor.left();
+        Some(())
+    }
+
+    /// The next item of a stream; the inner `None` at the end of the payload.
+    pub(super) fn stream(&mut self, payload: &[u8], limits: &Limits) -> Option<Option<Item>> {
+        let mut cursor = Cursor::new(payload.get(self.position..)?);
+        if cursor.left() == 0 {
+            return Some(None);
+        }
+        let tag = cursor.byte()?;
+        let item = if tag & OPERATION == SEGMENT {
+            Item::Segment(cursor.u64()?)
+        } else if tag & HAS_THREAD != 0 {
+            return None;
+        } else {
+            let event = self.event(tag, &mut cursor, limits)?;
+            Item::Event(event, take_order(&mut cursor, limits)?)
+        };
+        self.position = payload.len() - cursor.left();
+        Some(Some(item))
+    }
+
+    // Most of reading is here: as a call it would write each event to memory twice.
+    #[inline(always)]
+    fn event(&mut self, tag: u8, cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Event> {
+        if tag & HAS_THREAD != 0 {
+            self.thread = ThreadId(id(cursor, limits.threads)?);
+        }
+        if tag & SAME_SITE == 0 {
+            self.site = SiteId(id(cursor, limits.sites)?);
+        }
+        let stack = if tag & HAS_STACK != 0 { StackId(id(cursor, limits.stacks)?) } else { StackId(0) };
+        // Reads and writes alternate at random: one way for both, without a branch between them.
+        if tag & OPERATION <= WRITE {
+            let variable = VariableId(id(cursor, limits.variables)?);
+            let action = if tag & OPERATION == READ { Action::Read { variable } } else { Action::Write { variable } };
+            return Some(Event { thread: self.thread, site: self.site, stack, action });
+        }
+        let action = match tag & OPERATION {
+            ACQUIRE => Action::Acquire {
+                lock: LockId(id(cursor, limits.locks)?),
+                mode: Mode::Exclusive,
+                cause: Cause::Section,
+                section: SectionId(0),
+                activation: ActivationId(0),
+            },
+            RELEASE => Action::Release {
+                lock: LockId(id(cursor, limits.locks)?),
+                mode: Mode::Exclusive,
+                cause: Cause::Section,
+            },
+            UNIT_BEGIN_PLAIN => {
+                Action::UnitBegin { unit: UnitId(id(cursor, limits.units)?), activation: ActivationId(0) }
+            }
+            UNIT_END => Action::UnitEnd { unit: UnitId(id(cursor, limits.units)?) },
+            rare => take_rare(rare, cursor, limits)?,
+        };
+        Some(Event { thread: self.thread, site: self.site, stack, action })
+    }
+}
+
+#[inline(always)]
+fn id(cursor: &mut Cursor<'_>, limit: u32) -> Option<u32> {
+    cursor.u32().filter(|&id| id < limit)
+}
+
+/// The operations that are not worth a place in the inner loop.
+#[inline(never)]
+fn take_rare(operation: u8, cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Action> {
+    Some(match operation {
+        ACQUIRE_WITH => {
+            let lock = LockId(id(cursor, limits.locks)?);
+            let (mode, cause) = take_how_held(cursor)?;
+            let section = SectionId(cursor.u32()?);
+            Action::Acquire { lock, mode, cause, section, activation: ActivationId(cursor.u64()?) }
+        }
+        RELEASE_WITH => {
+            let lock = LockId(id(cursor, limits.locks)?);
+            let (mode, cause) = take_how_held(cursor)?;
+            Action::Release { lock, mode, cause }
+        }
+        START => Action::Start { child: ThreadId(id(cursor, limits.threads)?) },
+        JOIN => Action::Join { child: ThreadId(id(cursor, limits.threads)?) },
+        THREAD_BEGIN => Action::ThreadBegin,
+        THREAD_END => Action::ThreadEnd,
+        ARRIVE => Action::Arrive { barrier: BarrierId(id(cursor, limits.barriers)?), generation: cursor.u32()? },
+        LEAVE => Action::Leave { barrier: BarrierId(id(cursor, limits.barriers)?), generation: cursor.u32()? },
+        SYNC => {
+            let variable = VariableId(id(cursor, limits.variables)?);
+            let how = cursor.byte()?;
+            let access = match how & 3 {
+                0 => Access::Read,
+                1 => Access::Write,
+                2 => Access::Update,
+                _ => return None,
+            };
+            let kind = match how >> 2 & 3 {
+                0 => SyncKind::Volatile,
+                1 => SyncKind::Atomic,
+                2 => SyncKind::Modelled,
+                _ => return None,
+            };
+            let interval = if how & 0x10 == 0 {
+                None
+            } else {
+                let before = cursor.u64()?;
+                Some(Interval::new(before, before.checked_add(cursor.u64()?)?)?)
+            };
+            Action::Sync { variable, access, kind, interval }
+        }
+        UNIT_BEGIN => {
+            Action::UnitBegin { unit: UnitId(id(cursor, limits.units)?), activation: ActivationId(cursor.u64()?) }
+        }
+        ENTER => {
+            let activation = ActivationId(cursor.u64()?);
+            Action::Enter { activation, method: MethodId(id(cursor, limits.strings)?) }
+        }
+        EXIT => Action::Exit { activation: ActivationId(cursor.u64()?) },
+        ARM_BEGIN => {
+            let branch = BranchId(cursor.u64()?);
+            let arm = cursor.u32()?;
+            let ran = if cursor.byte()? == 0 { Ran::Yes } else { Ran::Speculated };
+            Action::ArmBegin { branch, arm, ran }
+        }
+        ARM_END => Action::ArmEnd { branch: BranchId(cursor.u64()?) },
+        NEW => Action::New { object: ObjectId(cursor.u64()?) },
+        LOST => Action::Lost { events: cursor.u64()?, all: cursor.byte()? != 0 },
+        _ => return None,
+    })
+}
+
+fn take_how_held(cursor: &mut Cursor<'_>) -> Option<(Mode, Cause)> {
+    let how = cursor.byte()?;
+    let mode = if how & 1 == 0 { Mode::Exclusive } else { Mode::Shared };
+    let cause = if how & 2 == 0 { Cause::Section } else { Cause::Wait };
+    Some((mode, cause))
+}
+
+fn take_order(cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Order> {
+    Some(match cursor.byte()? {
+        0 => Order::Free,
+        1 => Order::Turn(cursor.u64()?),
+        2 => {
+            let thread = ThreadId(id(cursor, limits.threads)?);
+            let segment = cursor.u64()?;
+            let counts = cursor.byte()?;
+            Order::AfterWord { thread, segment, reads: counts >> 4, writes: counts & 0xf }
+        }
+        3 => Order::AfterReads(cursor.u64()?),
+        4 => Order::AfterArrivals(cursor.u32()?),
+        5 => Order::AfterStart,
+        _ => return None,
+    })
+}
