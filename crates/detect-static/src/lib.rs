@@ -6,7 +6,7 @@ mod lock_pattern;
 mod stale_values;
 
 use finding::Finding;
-use program::{CallGraph, Program, Unreadable, Whole};
+use program::{Program, Settings, Unreadable, Whole};
 
 /// One algorithm that looks for one or more rules.
 pub struct Detector {
@@ -32,8 +32,13 @@ pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETE
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
+    check_with(program, detectors, Settings::default())
+}
+
+/// The same with other assumptions about the program.
+pub fn check_with(program: &Program, detectors: &[&Detector], settings: Settings) -> Checked {
     let mut all = Checked::default();
-    let whole = Whole::of(program, CallGraph::default());
+    let whole = Whole::of(program, settings);
     for detector in detectors {
         let checked = (detector.check)(&whole);
         all.findings.extend(checked.findings);

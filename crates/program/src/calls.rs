@@ -65,6 +65,8 @@ pub struct Calls {
     made: FxHashSet<ClassName>,
     callers: Vec<Vec<MethodId>>,
     callees: Vec<Vec<MethodId>>,
+    /// What the calls that the program's code has may run.
+    resolved: FxHashMap<(CallKind, MethodName), Targets>,
 }
 
 impl Calls {
@@ -86,6 +88,7 @@ impl Calls {
             made,
             callers: Vec::new(),
             callees: Vec::new(),
+            resolved: FxHashMap::default(),
         };
         calls.connect(program);
         calls
@@ -93,6 +96,13 @@ impl Calls {
 
     /// The methods that a call may run.
     pub fn targets(&self, program: &Program, kind: CallKind, method: MethodName) -> Targets {
+        match self.resolved.get(&(kind, method)) {
+            Some(known) => known.clone(),
+            None => self.resolve(program, kind, method),
+        }
+    }
+
+    fn resolve(&self, program: &Program, kind: CallKind, method: MethodName) -> Targets {
         match kind {
             CallKind::Static | CallKind::Special => {
                 Targets::Known(self.hierarchy.resolve_name(program, method).into_iter().collect())
@@ -183,7 +193,7 @@ impl Calls {
             }
         }
         let targets: Vec<Targets> =
-            list.par_iter().map(|(kind, method)| self.targets(program, *kind, *method)).collect();
+            list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect();
         let mut callees: Vec<Vec<MethodId>> = Vec::with_capacity(self.mentions.len());
         for mentions in &self.mentions {
             let mut own: Vec<MethodId> = Vec::new();
@@ -205,6 +215,7 @@ impl Calls {
         }
         self.callees = callees;
         self.callers = callers;
+        self.resolved = list.into_iter().zip(targets).collect();
     }
 }
 

@@ -23,6 +23,8 @@ pub(super) enum Act {
 pub(super) struct Method {
     /// By block: events that matter, in order.
     pub(super) blocks: Vec<Vec<(EventId, Act)>>,
+    /// By block: all calls, and what they may run.
+    pub(super) calls: Vec<Vec<(EventId, Vec<MethodId>)>>,
     /// What is over when a block, the head of a loop that joins, is reached.
     pub(super) over_at: Vec<(usize, Bits)>,
     /// What a call may leave running.
@@ -51,7 +53,11 @@ impl Orders {
         here: &Here,
         relevant: &FxHashSet<MethodId>,
     ) -> Method {
-        let mut made = Method { blocks: vec![Vec::new(); outline.blocks.len()], ..Method::default() };
+        let mut made = Method {
+            blocks: vec![Vec::new(); outline.blocks.len()],
+            calls: vec![Vec::new(); outline.blocks.len()],
+            ..Method::default()
+        };
         let mut block_of_site: FxHashMap<usize, usize> = FxHashMap::default();
         let add = |made: &mut Method, event: EventId, act: Act| {
             let block = outline.events[event.index()].block as usize;
@@ -104,24 +110,18 @@ impl Orders {
         }
         for (index, event) in outline.events.iter().enumerate() {
             let id = EventId(index as u32);
+            let all = called(finder, graph, method, &event.action);
+            if all.is_empty() {
+                continue;
+            }
+            let matter: Vec<MethodId> = all.iter().copied().filter(|callee| relevant.contains(callee)).collect();
+            made.calls[event.block as usize].push((id, all));
+            if matter.is_empty() {
+                continue;
+            }
             match &event.action {
-                Action::Call { .. } => {
-                    let callees: Vec<MethodId> = called(finder, graph, method, &event.action)
-                        .into_iter()
-                        .filter(|callee| relevant.contains(callee))
-                        .collect();
-                    if !callees.is_empty() {
-                        add(&mut made, id, Act::Call(callees));
-                    }
-                }
-                Action::Lambda { .. } => {
-                    for callee in called(finder, graph, method, &event.action) {
-                        if relevant.contains(&callee) {
-                            add(&mut made, id, Act::Lambda(callee));
-                        }
-                    }
-                }
-                _ => {}
+                Action::Lambda { .. } => matter.into_iter().for_each(|callee| add(&mut made, id, Act::Lambda(callee))),
+                _ => add(&mut made, id, Act::Call(matter)),
             }
         }
         for block in &mut made.blocks {
@@ -290,7 +290,7 @@ impl Orders {
 }
 
 /// The methods that an event calls, of those that its method is known to call.
-pub(super) fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, action: &Action) -> Vec<MethodId> {
+fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, action: &Action) -> Vec<MethodId> {
     let (name, is_exact) = match action {
         Action::Call { kind, method, .. } => {
             (*method, matches!(kind, classfile::CallKind::Static | classfile::CallKind::Special))

@@ -8,7 +8,7 @@ mod flow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use flow::{Act, Here, Method, called};
+use flow::{Act, Here, Method};
 
 use super::bits::Bits;
 use super::reach::{Graph, Rows};
@@ -16,7 +16,7 @@ use super::site::Sites;
 use super::task::{At, Finder};
 use super::{Entry, EntryId, EntryKind, Ordered};
 use crate::class::MethodId;
-use crate::outline::{Action, EventId, Outline};
+use crate::outline::Outline;
 
 /// More starts than this are not told apart.
 const MAX_SITES: usize = 1_000;
@@ -222,29 +222,23 @@ impl Orders {
         let states = self.states(outline, own, state);
         let mut all = Bits::default();
         let mut told: FxHashSet<MethodId> = FxHashSet::default();
-        let mut of_block: Vec<Vec<EventId>> = vec![Vec::new(); outline.blocks.len()];
-        for (index, event) in outline.events.iter().enumerate() {
-            if matches!(event.action, Action::Call { .. } | Action::Lambda { .. }) {
-                of_block[event.block as usize].push(EventId(index as u32));
-            }
-        }
-        for (block, events) in of_block.into_iter().enumerate() {
+        for (block, calls) in own.calls.iter().enumerate() {
             let Some(mut state) = states[block].clone() else { continue };
             let mut acts = own.blocks[block].iter().peekable();
-            for event in events {
-                while let Some((_, act)) = acts.next_if(|(at, _)| *at < event) {
+            for (event, callees) in calls {
+                while let Some((_, act)) = acts.next_if(|(at, _)| at < event) {
                     self.act(act, &mut state);
                 }
                 let mut before = state.clone();
-                for (_, act) in own.blocks[block].iter().filter(|(at, _)| *at == event) {
+                for (_, act) in own.blocks[block].iter().filter(|(at, _)| at == event) {
                     // A function that runs again sees what it left itself.
                     if let Act::Lambda(_) = act {
                         self.act(act, &mut before);
                     }
                 }
-                for callee in called(finder, graph, method, &outline.events[event.index()].action) {
-                    told.insert(callee);
-                    tell(callee, &before);
+                for callee in callees {
+                    told.insert(*callee);
+                    tell(*callee, &before);
                 }
             }
             acts.for_each(|(_, act)| self.act(act, &mut state));
