@@ -24,8 +24,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         given => SourceRoots::given(given)?,
     };
 
-    let Analysed { program, checked, skipped } =
-        with_jobs(args.jobs, || analyse(args, &detectors))??;
+    let Analysed { program, checked, skipped } = with_jobs(args.jobs, || analyse(args, &detectors))??;
     let findings = checked.findings;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),

@@ -59,9 +59,7 @@ impl<'p> Whole<'p> {
 
     /// Which fields are shared, and why others are not; found when it is first asked for.
     pub fn sharings(&self) -> &Sharings {
-        self.sharings.get_or_init(|| {
-            Sharings::of(self.program, &self.calls, &self.summaries.outlines, self.threads())
-        })
+        self.sharings.get_or_init(|| Sharings::of(self.program, &self.calls, &self.summaries.outlines, self.threads()))
     }
 
     pub fn cover(&self) -> Cover<'_> {

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::calls::Calls;
 use crate::class::{FieldId, Program};
 use crate::outline::Outline;
-use crate::thread::{At, EntryId, Overlap, Threads};
+use crate::thread::{At, EntryId, EntryKind, Overlap, Threads};
 
 pub use show::show_field;
 
@@ -110,16 +110,20 @@ pub fn describe(program: &Program, threads: &Threads, sharing: Sharing) -> Strin
         Sharing::OwnTask(entry) => format!("not shared: each {} has an object of its own", name(entry)),
         Sharing::Confined => "not shared: its objects never leave the thread that makes them".to_owned(),
         Sharing::WrittenBeforeStart(entry) => {
-            format!("ordered: {} writes it only before it starts the others or after it has waited for them", name(entry))
+            format!(
+                "ordered: {} writes it only before it starts the others or after it has waited for them",
+                name(entry)
+            )
         }
         Sharing::NeverAtOnce => "ordered: those who touch it never run at the same time".to_owned(),
         Sharing::SingleWriter(entry) => format!("written by {} alone, read by others", name(entry)),
         Sharing::OwnedBy(field) => {
             format!("owned: its objects are only held by `{}`", program.readable_field(field))
         }
-        Sharing::Shared(Overlap { first, second }) if first == second => {
-            format!("shared: several {} at once", name(first))
-        }
+        Sharing::Shared(Overlap { first, second }) if first == second => match threads.entry(first).kind {
+            EntryKind::Callers => "shared: two callers at once".to_owned(),
+            _ => format!("shared: several of {} at once", name(first)),
+        },
         Sharing::Shared(Overlap { first, second }) => format!("shared: {} and {}", name(first), name(second)),
     }
 }
