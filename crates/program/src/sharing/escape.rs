@@ -100,6 +100,12 @@ impl Escapes {
             let statics = header.fields.iter().zip(program.fields_of(class));
             pending.extend(statics.filter(|(field, _)| field.access.is_static()).map(|(_, id)| Place::Field(id)));
         }
+        // Whoever calls a method has the object.
+        let called = threads.open.iter().filter(|method| {
+            let own = program.method(**method);
+            !own.access.is_static() && program.names.text(own.name) != "<init>"
+        });
+        classes.extend(called.map(|method| program.class_of(*method)));
         let frameworks = threads.entries().iter().filter(|entry| entry.kind == EntryKind::Framework);
         classes.extend(frameworks.filter_map(|entry| entry.method).map(|method| program.class_of(method)));
         let mut seen: FxHashSet<Place> = FxHashSet::default();

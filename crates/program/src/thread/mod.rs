@@ -11,6 +11,7 @@ mod element;
 mod handle;
 mod order;
 mod reach;
+mod reference;
 mod show;
 mod site;
 mod task;

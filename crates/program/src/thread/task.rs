@@ -181,8 +181,12 @@ impl<'f> Finder<'f> {
             }
             Object::Parameter(position) => {
                 let given = self.given(method, position);
-                if given.is_empty() {
+                let over = self.run_over(method, position);
+                if given.is_empty() && over.is_empty() {
                     self.by_type(wanted, found);
+                }
+                for (maker, receiver) in over {
+                    self.elements(maker, &receiver.objects, wanted, found, depth);
                 }
                 for (caller, argument) in given {
                     self.values(caller, &argument.objects, wanted, found, depth);
@@ -347,7 +351,7 @@ impl<'f> Finder<'f> {
     }
 
     /// The method of the program that runs when an object of this class is started as a `wanted`.
-    fn run_of(&self, class: ClassName, wanted: ClassName) -> Option<MethodId> {
+    pub(super) fn run_of(&self, class: ClassName, wanted: ClassName) -> Option<MethodId> {
         let entry =
             self.calls.task_entry(self.program, wanted).or_else(|| self.calls.task_entry(self.program, class))?;
         let run = self.calls.hierarchy.resolve(self.program, class, entry.name, entry.descriptor)?;

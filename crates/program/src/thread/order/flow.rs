@@ -7,7 +7,7 @@ use crate::class::MethodId;
 use crate::outline::{Action, EventId, Outline};
 use crate::thread::bits::Bits;
 use crate::thread::reach::Graph;
-use crate::thread::task::Finder;
+use crate::thread::task::{At, Finder};
 
 /// What an event does to what is running.
 #[derive(Clone, Debug)]
@@ -15,8 +15,8 @@ pub(super) enum Act {
     Start(Bits),
     Join(Bits),
     Call(Vec<MethodId>),
-    /// A function that may run here, any number of times.
-    Lambda(MethodId),
+    /// A function that may run here, any number of times; whether it surely does.
+    Lambda(MethodId, bool),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -120,7 +120,10 @@ impl Orders {
                 continue;
             }
             match &event.action {
-                Action::Lambda { .. } => matter.into_iter().for_each(|callee| add(&mut made, id, Act::Lambda(callee))),
+                Action::Lambda { .. } => {
+                    let is_run = finder.runner(At { method, event: id }).is_some();
+                    matter.into_iter().for_each(|callee| add(&mut made, id, Act::Lambda(callee, is_run)));
+                }
                 _ => add(&mut made, id, Act::Call(matter)),
             }
         }
@@ -171,8 +174,11 @@ impl Orders {
                     state.add(&callee.leaves);
                 }
             }
-            Act::Lambda(body) => {
+            Act::Lambda(body, is_run) => {
                 if let Some(body) = self.methods.get(body) {
+                    if *is_run {
+                        state.remove(&body.ends);
+                    }
                     state.add(&body.leaves);
                 }
             }
@@ -199,7 +205,7 @@ impl Orders {
                     Act::Start(bits) => {
                         thrown.add(bits);
                     }
-                    Act::Call(_) | Act::Lambda(_) => self.act(act, &mut thrown),
+                    Act::Call(_) | Act::Lambda(..) => self.act(act, &mut thrown),
                     Act::Join(over) => thrown.remove(over),
                 }
             }
@@ -262,7 +268,12 @@ impl Orders {
                             state.add(&callee.ends);
                         }
                     }
-                    Act::Lambda(_) => {}
+                    Act::Lambda(body, is_run) => {
+                        if let Some(body) = self.methods.get(body).filter(|_| *is_run) {
+                            state.remove(&body.leaves);
+                            state.add(&body.ends);
+                        }
+                    }
                 }
             }
             let mut is_end = true;

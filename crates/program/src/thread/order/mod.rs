@@ -232,7 +232,7 @@ impl Orders {
                 let mut before = state.clone();
                 for (_, act) in own.blocks[block].iter().filter(|(at, _)| at == event) {
                     // A function that runs again sees what it left itself.
-                    if let Act::Lambda(_) = act {
+                    if let Act::Lambda(..) = act {
                         self.act(act, &mut before);
                     }
                 }
