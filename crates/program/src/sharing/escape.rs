@@ -106,8 +106,11 @@ impl Escapes {
             !own.access.is_static() && program.names.text(own.name) != "<init>"
         });
         classes.extend(called.map(|method| program.class_of(*method)));
-        let frameworks = threads.entries().iter().filter(|entry| entry.kind == EntryKind::Framework);
-        classes.extend(frameworks.filter_map(|entry| entry.method).map(|method| program.class_of(method)));
+        // A task is known to the thread that runs it, and to the one that made it.
+        let runs = threads.entries().iter().filter(|entry| entry.kind != EntryKind::Main);
+        let runs = runs.filter_map(|entry| entry.method);
+        let on_objects = runs.filter(|method| !program.method(*method).access.is_static());
+        classes.extend(on_objects.map(|method| program.class_of(method)));
         let mut seen: FxHashSet<Place> = FxHashSet::default();
         loop {
             while let Some(class) = classes.pop() {
@@ -165,11 +168,19 @@ impl Escapes {
         let holder = holder.filter(|field| program.field(*field).access.is_private())?;
         let home = program.class_of_field(holder);
         let is_inside = |method: MethodId| program.class_of(method) == home;
-        let are_made_there = made.iter().all(|place| matches!(place, Place::New(method, _) if is_inside(*method)));
+        // Put there by the code that makes it: what comes by another way may be in two holders.
+        let are_made_there = made.iter().all(|place| {
+            matches!(place, Place::New(method, _) if is_inside(*method) && !program.method(*method).access.is_static())
+                && beside(&self.leads, *place).any(|next| next == Place::Field(holder))
+        });
+        let is_stored_again = seen
+            .iter()
+            .filter(|place| !made.contains(place))
+            .any(|place| beside(&self.leads, *place).any(|next| next == Place::Field(holder)));
         let are_kept = results.iter().all(|method| {
             program.class_of(*method) == class || is_inside(*method) && program.method(*method).access.is_private()
         });
-        (are_made_there && are_kept).then_some(holder)
+        (are_made_there && are_kept && !is_stored_again).then_some(holder)
     }
 }
 
