@@ -20,6 +20,9 @@ pub const MAX_TARGETS: usize = 8;
 /// More subtypes than this are not looked through.
 const MAX_SUBTYPES: usize = 400;
 
+/// The same where all targets are wanted, however many.
+const MANY_SUBTYPES: usize = 20_000;
+
 /// How virtual calls are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CallGraph {
@@ -173,6 +176,26 @@ impl Calls {
             }
         }
         Targets::Known(targets)
+    }
+
+    /// Every method that a call with many targets may run, up to a limit.
+    pub(crate) fn many_targets(&self, program: &Program, method: MethodName) -> Vec<MethodId> {
+        let mut targets = Vec::new();
+        let mut seen: FxHashSet<ClassId> = FxHashSet::default();
+        let mut pending: Vec<ClassId> = program.class(method.class).into_iter().collect();
+        while let Some(class) = pending.pop() {
+            if !seen.insert(class) || seen.len() > MANY_SUBTYPES {
+                continue;
+            }
+            pending.extend(self.hierarchy.subtypes(class));
+            let header = program.header(class);
+            if !header.access.is_abstract() && !header.access.is_interface() && self.is_made(program, class) {
+                targets.extend(self.hierarchy.resolve(program, header.name, method.name, method.descriptor));
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        targets
     }
 
     /// Whether objects of exactly this class may exist. A public class may be made by code that is not here.

@@ -319,5 +319,5 @@ fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, action: &Action)
             && (finder.program.is_subtype(found.class, name.class)
                 || finder.program.is_subtype(name.class, found.class))
     };
-    graph.callees(method).iter().copied().filter(fits).collect()
+    graph.callees(method).iter().copied().filter(|callee| graph.is_method(*callee)).filter(fits).collect()
 }

@@ -51,6 +51,8 @@ pub(super) struct Orders {
     /// By entry.
     sites_of: Vec<Vec<usize>>,
     is_scoped: Vec<bool>,
+    /// By site: whether it is also reached by a call with many targets, which is not followed here.
+    is_hidden: Vec<bool>,
     methods: FxHashMap<MethodId, Method>,
     processes: Vec<Process>,
     by_entry: FxHashMap<EntryId, usize>,
@@ -62,11 +64,13 @@ impl Orders {
         if count == 0 || count > MAX_SITES {
             return Orders::default();
         }
+        let hidden = graph.hidden();
         let mut orders = Orders {
             count,
             sites: starts.sites.starts.iter().map(|site| site.at).collect(),
             sites_of: vec![Vec::new(); starts.entries.len()],
             is_scoped: starts.sites.starts.iter().map(|site| site.is_scoped).collect(),
+            is_hidden: starts.sites.starts.iter().map(|site| hidden[site.at.method.index()]).collect(),
             ..Orders::default()
         };
         for (site, entries) in starts.entries_of.iter().enumerate() {
@@ -172,6 +176,7 @@ impl Orders {
         let from_others = spread(others.collect(), Some(own));
         (0..count)
             .filter(|entry| from_here[*entry] && !from_others[*entry] && *entry != own)
+            .filter(|entry| !self.sites_of[*entry].iter().any(|site| self.is_hidden[*site]))
             .map(|entry| EntryId(entry as u32))
             .collect()
     }
@@ -300,6 +305,9 @@ impl Orders {
             }
         }
         let all = || sites(first).iter().chain(sites(second));
+        if all().any(|site| self.is_hidden[*site]) {
+            return false;
+        }
         let Some([process]) = all().next().map(|site| rows.of(self.sites[*site].method)) else { return false };
         let Some(process) = self.by_entry.get(process).map(|index| (&self.processes[*index], *process)) else {
             return false;
