@@ -1,6 +1,6 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
-use program::outline::Start;
+use program::outline::{Member, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{HeldLock, MethodId, Relation, Variable, Whole};
 
@@ -52,16 +52,12 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
             }
         }
     }
-    found.sort_by_key(|stale| (stale.first, stale.second, stale.how, stale.variable != stale.written, stale.read));
-    // One mistake, one finding: further places that act on the same old value, and copies of a `finally` block, are the
-    // same one.
-    let line = |section: usize| (summary.sections[section].call, summary.sections[section].spot.line);
+    found.sort_by_key(|stale| (stale.how, stale.variable != stale.written, stale.first, stale.second, stale.read));
+    // One mistake, one finding: further places that act on old values of the same variable want the same cure.
+    let lock = |stale: &Stale| &summary.sections[stale.first].lock;
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
-        let is_told = |told: &Stale| {
-            (line(told.first), told.variable) == (line(stale.first), stale.variable)
-                || (told.first, told.second) == (stale.first, stale.second)
-        };
+        let is_told = |told: &Stale| told.variable == stale.variable && lock(told) == lock(&stale);
         if kept.iter().any(is_told) {
             continue;
         }
@@ -72,9 +68,10 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     kept
 }
 
-/// The variable of an access to an object that others may have.
+/// The variable of an access to an object that has a name here and that others may have.
 fn shared(whole: &Whole<'_>, access: &Access) -> Option<Variable> {
-    if matches!(access.base.start, Start::New(_)) {
+    let is_static = matches!(access.member, Member::Static(_));
+    if !is_static && matches!(access.base.start, Start::New(_) | Start::Unknown) {
         return None;
     }
     Variable::of(whole.program, access)
@@ -110,8 +107,35 @@ fn is_mistake(whole: &Whole<'_>, method: MethodId, summary: &Summary, stale: &St
     // Data that nobody changes is never old.
     !whole.variables.writers(stale.variable).is_empty()
         && whole.variables.belong_together(stale.variable, stale.written)
+        && !is_handed_over(whole, summary, stale, read)
+        && !is_set_if_different(stale, write)
         && !is_validated(whole, summary, stale, write)
         && !is_covered(whole, method, summary, stale, read, write)
+}
+
+/// Whether the section of the read takes the value out of where it was: this thread owns it from then on.
+fn is_handed_over(whole: &Whole<'_>, summary: &Summary, stale: &Stale, read: &Access) -> bool {
+    summary.accesses.iter().any(|access| {
+        access.is_write
+            && access.event == read.event
+            && access.held.contains(stale.first)
+            && access.value.is_empty()
+            && matches!(access.member, Member::Field(_) | Member::Static(_))
+            && Variable::of(whole.program, access) == Some(stale.variable)
+    })
+}
+
+/// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
+/// wrote in between, the outcome is one that was asked for.
+fn is_set_if_different(stale: &Stale, write: &Access) -> bool {
+    stale.how == Use::Decides
+        && stale.variable == stale.written
+        && matches!(write.member, Member::Field(_) | Member::Static(_))
+        && !write.value.is_empty()
+        && write.value.iter().all(|influence| {
+            matches!(influence.root, Root::Parameter(_))
+                && write.control.iter().any(|deciding| deciding.root == influence.root)
+        })
 }
 
 /// Whether the write makes sure that what was read still holds: it is told what to expect, it is one step with a read of

@@ -1,6 +1,5 @@
 //! Puts callees' summaries into an outline.
 
-use classfile::CallKind;
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
 
@@ -9,9 +8,7 @@ use super::order::components;
 use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::outline::{
-    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
-};
+use crate::outline::{Action, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start};
 use crate::path::MAX_STEPS;
 
 /// Rounds within a component of methods that call each other.
@@ -174,10 +171,10 @@ pub(super) struct Composing<'c, 's> {
     pub(super) holdings: &'c Holdings,
     method: MethodName,
     /// Methods that call each other, this one among them.
-    component: &'c [MethodId],
+    pub(super) component: &'c [MethodId],
     pub(super) outline: &'c Outline,
     pub(super) known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
-    summary: Summary,
+    pub(super) summary: Summary,
     /// By access: what was held there in the last pass, for accesses that this pass has not come to.
     last_held: Vec<SectionSet>,
     /// By section of the outline: its number in the summary, or that of the section it is a part of.
@@ -367,151 +364,6 @@ impl Composing<'_, '_> {
         Some(AccessId(self.summary.accesses.len() as u32 - 1))
     }
 
-    fn call(&mut self, id: EventId, event: &Event, kind: CallKind, method: MethodName, arguments: &[Argument]) {
-        let receiver = match arguments.first() {
-            Some(first) if kind != CallKind::Static => self.holding(first).class,
-            _ => None,
-        };
-        let targets = match receiver {
-            Some(class) if kind != CallKind::Special => self.calls.targets_on(self.program, class, method),
-            _ => self.calls.targets(self.program, kind, method),
-        };
-        let mut is_known = false;
-        self.influence[id.index()] = Influences::new();
-        for target in targets.known() {
-            // One of several targets that leads back here is a delegate of the same kind, not this object again.
-            if targets.known().len() > 1 && self.component.contains(target) {
-                continue;
-            }
-            if let Some(callee) = (self.known)(*target) {
-                is_known = true;
-                self.instantiate(id, event, arguments, callee, None);
-            }
-        }
-        if !is_known && !self.library_call(id, event, method, arguments) {
-            // Code that nobody sees: its result may come from anything it was given.
-            let mut all = Influences::new();
-            for argument in arguments {
-                for influence in self.influences(&argument.sources) {
-                    self.add_influence(&mut all, influence);
-                }
-            }
-            self.influence[id.index()] = all;
-        }
-        if let [only] = targets.known()
-            && let Some(callee) = (self.known)(*only)
-        {
-            self.result_class[id.index()] = callee.makes;
-            let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
-            self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
-        }
-    }
-
-    /// A callee's name from this method's side.
-    fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
-        let start = match name.start {
-            Start::Parameter(position) => match arguments.get(usize::from(position)) {
-                Some(argument) => self.settle(&argument.name),
-                None => Name::start(Start::Unknown),
-            },
-            Start::Static(_) | Start::Class(_) => Name::start(name.start),
-            Start::New(_) | Start::Result(_) | Start::Local(_) | Start::Unknown => Name::start(Start::Unknown),
-        };
-        // An element's position is a register of the callee.
-        if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
-            return Name::start(Start::Unknown);
-        }
-        extend(start, &name.steps)
-    }
-
-    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee.
-    pub(super) fn instantiate(
-        &mut self,
-        id: EventId,
-        event: &Event,
-        arguments: &[Argument],
-        callee: &Summary,
-        within: Option<usize>,
-    ) {
-        let mut held = self.sections(event.held);
-        if let Some(within) = within {
-            held.insert(within);
-        }
-        let given: Vec<Influences> = arguments.iter().map(|argument| self.influences(&argument.sources)).collect();
-        let control = self.control(event);
-        let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
-        for section in &callee.sections {
-            let lock = self.translate(&section.lock, arguments);
-            let inside = mapped(section.inside, &sections).union(held);
-            let number = match self.find_section(inside, &lock, section.kind) {
-                Some(outer) => Some(outer),
-                None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
-            };
-            sections.push(number);
-        }
-        let mut accesses: Vec<Option<AccessId>> = Vec::with_capacity(callee.accesses.len());
-        for access in &callee.accesses {
-            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections, held);
-            let mut decided = through(&access.control);
-            for influence in &control {
-                self.add_influence(&mut decided, *influence);
-            }
-            let put = Access {
-                base: self.translate(&access.base, arguments),
-                member: access.member,
-                is_write: access.is_write,
-                spot: access.spot,
-                event: id,
-                held: mapped(access.held, &sections).union(held),
-                value: through(&access.value),
-                address: through(&access.address),
-                control: decided,
-                expects: through(&access.expects),
-                is_compound: access.is_compound,
-            };
-            let added = self.add_access(put);
-            accesses.push(added);
-        }
-        let mut result = std::mem::take(&mut self.influence[id.index()]);
-        for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
-            // Sections of the callee have ended when it returns; those that were open before go on.
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
-            }
-            self.add_influence(&mut result, influence);
-        }
-        self.influence[id.index()] = result;
-    }
-
-    /// Influences of a callee from this method's side.
-    fn through(
-        &self,
-        influences: &Influences,
-        given: &[Influences],
-        accesses: &[Option<AccessId>],
-        sections: &[Option<usize>],
-        held: SectionSet,
-    ) -> Influences {
-        let mut all = Influences::new();
-        for influence in influences {
-            match influence.root {
-                Root::Parameter(position) => {
-                    for from in given.get(usize::from(position)).into_iter().flatten() {
-                        self.add_influence(&mut all, *from);
-                    }
-                }
-                Root::Access(access) => {
-                    if let Some(Some(access)) = accesses.get(access.index()) {
-                        // A section of the callee that is a part of one around the call goes on.
-                        let ended = mapped(influence.ended, sections).without(held);
-                        self.add_influence(&mut all, Influence { root: Root::Access(*access), ended });
-                    }
-                }
-            }
-        }
-        all
-    }
-
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
         self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
@@ -524,23 +376,13 @@ impl Composing<'_, '_> {
     }
 }
 
-fn mapped(set: SectionSet, sections: &[Option<usize>]) -> SectionSet {
-    let mut all = SectionSet::default();
-    for section in set.iter() {
-        if let Some(Some(number)) = sections.get(section) {
-            all.insert(*number);
-        }
-    }
-    all
-}
-
 /// Whether a caller can name it.
 fn is_outside(name: &Name) -> bool {
     matches!(name.start, Start::Parameter(_) | Start::Static(_) | Start::Class(_))
         && !name.steps.iter().any(|step| matches!(step, NameStep::Element(_)))
 }
 
-fn extend(mut name: Name, steps: &[NameStep]) -> Name {
+pub(super) fn extend(mut name: Name, steps: &[NameStep]) -> Name {
     if name.is_unknown() {
         return name;
     }

@@ -24,6 +24,11 @@ impl Composing<'_, '_> {
         if let Some(section) = receiver.section {
             model = model.within(section);
         }
+        if model.target == Target::Named {
+            // Which variable a handle or updater stands for is not known here: the call only passes values on.
+            model =
+                CallModel { access: model::Access::None, section: Section::None, returns: Returns::Computed, ..model };
+        }
         let is_static = arguments.len() == self.parameter_count(method);
         let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
         let section = self.library_section(id, event, model, object.as_ref());

@@ -9,6 +9,7 @@
 
 mod compose;
 mod holding;
+mod instantiate;
 mod library;
 mod order;
 

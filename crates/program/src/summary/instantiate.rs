@@ -1,0 +1,172 @@
+//! Calls of analysed code: the callee's summary, put in at the call from the caller's side.
+
+use classfile::CallKind;
+use location::MethodName;
+
+use super::compose::{Composing, extend};
+use super::{Access, AccessId, Influence, Influences, Root, Summary, SummarySection};
+use crate::outline::{Argument, Event, EventId, Name, NameStep, SectionSet, Start};
+
+impl Composing<'_, '_> {
+    pub(super) fn call(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        kind: CallKind,
+        method: MethodName,
+        arguments: &[Argument],
+    ) {
+        let receiver = match arguments.first() {
+            Some(first) if kind != CallKind::Static => self.holding(first).class,
+            _ => None,
+        };
+        let targets = match receiver {
+            Some(class) if kind != CallKind::Special => self.calls.targets_on(self.program, class, method),
+            _ => self.calls.targets(self.program, kind, method),
+        };
+        let mut is_known = false;
+        self.influence[id.index()] = Influences::new();
+        for target in targets.known() {
+            // One of several targets that leads back here is a delegate of the same kind, not this object again.
+            if targets.known().len() > 1 && self.component.contains(target) {
+                continue;
+            }
+            if let Some(callee) = (self.known)(*target) {
+                is_known = true;
+                self.instantiate(id, event, arguments, callee, None);
+            }
+        }
+        if !is_known && !self.library_call(id, event, method, arguments) {
+            // Code that nobody sees: its result may come from anything it was given.
+            let mut all = Influences::new();
+            for argument in arguments {
+                for influence in self.influences(&argument.sources) {
+                    self.add_influence(&mut all, influence);
+                }
+            }
+            self.influence[id.index()] = all;
+        }
+        if let [only] = targets.known()
+            && let Some(callee) = (self.known)(*only)
+        {
+            self.result_class[id.index()] = callee.makes;
+            let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
+            self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+        }
+    }
+
+    /// A callee's name from this method's side.
+    fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
+        let start = match name.start {
+            Start::Parameter(position) => match arguments.get(usize::from(position)) {
+                Some(argument) => self.settle(&argument.name),
+                None => Name::start(Start::Unknown),
+            },
+            Start::Static(_) | Start::Class(_) => Name::start(name.start),
+            Start::New(_) | Start::Result(_) | Start::Local(_) | Start::Unknown => Name::start(Start::Unknown),
+        };
+        // An element's position is a register of the callee.
+        if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
+            return Name::start(Start::Unknown);
+        }
+        extend(start, &name.steps)
+    }
+
+    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee.
+    pub(super) fn instantiate(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        arguments: &[Argument],
+        callee: &Summary,
+        within: Option<usize>,
+    ) {
+        let mut held = self.sections(event.held);
+        if let Some(within) = within {
+            held.insert(within);
+        }
+        let given: Vec<Influences> = arguments.iter().map(|argument| self.influences(&argument.sources)).collect();
+        let control = self.control(event);
+        let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
+        for section in &callee.sections {
+            let lock = self.translate(&section.lock, arguments);
+            let inside = mapped(section.inside, &sections).union(held);
+            let number = match self.find_section(inside, &lock, section.kind) {
+                Some(outer) => Some(outer),
+                None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
+            };
+            sections.push(number);
+        }
+        let mut accesses: Vec<Option<AccessId>> = Vec::with_capacity(callee.accesses.len());
+        for access in &callee.accesses {
+            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections, held);
+            let mut decided = through(&access.control);
+            for influence in &control {
+                self.add_influence(&mut decided, *influence);
+            }
+            let put = Access {
+                base: self.translate(&access.base, arguments),
+                member: access.member,
+                is_write: access.is_write,
+                spot: access.spot,
+                event: id,
+                held: mapped(access.held, &sections).union(held),
+                value: through(&access.value),
+                address: through(&access.address),
+                control: decided,
+                expects: through(&access.expects),
+                is_compound: access.is_compound,
+            };
+            let added = self.add_access(put);
+            accesses.push(added);
+        }
+        let mut result = std::mem::take(&mut self.influence[id.index()]);
+        for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
+            // Sections of the callee have ended when it returns; those that were open before go on.
+            if let Root::Access(access) = influence.root {
+                influence.ended = influence.ended.union(self.held_at(access).without(held));
+            }
+            self.add_influence(&mut result, influence);
+        }
+        self.influence[id.index()] = result;
+    }
+
+    /// Influences of a callee from this method's side.
+    fn through(
+        &self,
+        influences: &Influences,
+        given: &[Influences],
+        accesses: &[Option<AccessId>],
+        sections: &[Option<usize>],
+        held: SectionSet,
+    ) -> Influences {
+        let mut all = Influences::new();
+        for influence in influences {
+            match influence.root {
+                Root::Parameter(position) => {
+                    for from in given.get(usize::from(position)).into_iter().flatten() {
+                        self.add_influence(&mut all, *from);
+                    }
+                }
+                Root::Access(access) => {
+                    if let Some(Some(access)) = accesses.get(access.index()) {
+                        // A section of the callee that is a part of one around the call goes on.
+                        let ended = mapped(influence.ended, sections).without(held);
+                        self.add_influence(&mut all, Influence { root: Root::Access(*access), ended });
+                    }
+                }
+            }
+        }
+        all
+    }
+}
+
+fn mapped(set: SectionSet, sections: &[Option<usize>]) -> SectionSet {
+    let mut all = SectionSet::default();
+    for section in set.iter() {
+        if let Some(Some(number)) = sections.get(section) {
+            all.insert(*number);
+        }
+    }
+    all
+}
