@@ -22,6 +22,7 @@ mod path;
 mod readable;
 mod section;
 mod show;
+mod texts;
 mod variable;
 mod whole;
 
