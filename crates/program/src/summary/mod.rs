@@ -22,6 +22,7 @@ use crate::outline::{EventId, Member, Name, SectionSet};
 pub use compose::Summaries;
 pub use holding::{Holding, Holdings};
 pub use order::components;
+pub(crate) use order::components_of;
 
 pub const MAX_SECTIONS: usize = 64;
 pub const MAX_ACCESSES: usize = 96;
