@@ -6,7 +6,6 @@ mod lock_pattern;
 mod stale_values;
 
 use finding::Finding;
-use program::thread::World;
 use program::{CallGraph, Program, Unreadable, Whole};
 
 /// One algorithm that looks for one or more rules.
@@ -34,7 +33,7 @@ pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETE
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
     let mut all = Checked::default();
-    let whole = Whole::of(program, CallGraph::default(), World::default());
+    let whole = Whole::of(program, CallGraph::default());
     for detector in detectors {
         let checked = (detector.check)(&whole);
         all.findings.extend(checked.findings);

@@ -118,14 +118,6 @@ impl Calls {
         })
     }
 
-    /// Whether a method starts tasks, or makes what will be started.
-    pub(crate) fn starts_tasks(&self, program: &Program, method: MethodId) -> bool {
-        self.mentions[method.index()].calls.iter().any(|(_, called)| {
-            self.model(program, *called, called.class)
-                .is_some_and(|model| model.starts.is_some() || model.wraps.is_some() || model.orders.is_some())
-        })
-    }
-
     pub fn callers(&self, method: MethodId) -> &[MethodId] {
         &self.callers[method.index()]
     }

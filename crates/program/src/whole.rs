@@ -3,10 +3,8 @@
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
-use crate::outline::EventId;
 use crate::summary::Summaries;
-use crate::thread::{Threads, World};
-use crate::variable::{Place, Variable, Variables};
+use crate::variable::Variables;
 
 /// How far from a section a method may be and still matter: so many calls up, and from there so many down.
 const UP: usize = 4;
@@ -17,32 +15,15 @@ pub struct Whole<'p> {
     pub calls: Calls,
     pub summaries: Summaries,
     pub variables: Variables,
-    pub threads: Threads,
 }
 
 impl<'p> Whole<'p> {
-    pub fn of(program: &'p Program, call_graph: CallGraph, world: World) -> Whole<'p> {
+    pub fn of(program: &'p Program, call_graph: CallGraph) -> Whole<'p> {
         let calls = Calls::of(program, call_graph);
         let matters = matters(program, &calls);
         let summaries = Summaries::of(program, &calls, |method| matters[method.index()]);
         let variables = Variables::of(program, &summaries);
-        let threads = Threads::of(program, &calls, &summaries.outlines, world);
-        Whole { program, calls, summaries, variables, threads }
-    }
-
-    /// Writes of a variable that may happen in another thread while this method runs.
-    pub fn interfering(&self, method: MethodId, variable: Variable) -> impl Iterator<Item = &Place> {
-        self.variables.writers(variable).iter().filter(move |place| {
-            let is_alone = |event: EventId| {
-                let outlines = &self.summaries.outlines;
-                self.threads.is_before_start(outlines, place.method, event)
-                    || self.threads.is_after_join(outlines, place.method, event)
-            };
-            let access =
-                self.summaries.summary(place.method).and_then(|summary| summary.accesses.get(place.access.index()));
-            self.threads.may_overlap(method, place.method).is_some()
-                && access.is_some_and(|access| !is_alone(access.event))
-        })
+        Whole { program, calls, summaries, variables }
     }
 
     pub fn cover(&self) -> Cover<'_> {
@@ -55,8 +36,7 @@ fn matters(program: &Program, calls: &Calls) -> Vec<bool> {
     let mut matters = vec![false; program.known_method_count()];
     let mut edge: Vec<MethodId> = Vec::new();
     for method in program.methods() {
-        if program.may_lock(method) || calls.has_library_section(program, method) || calls.starts_tasks(program, method)
-        {
+        if program.may_lock(method) || calls.has_library_section(program, method) {
             matters[method.index()] = true;
             edge.push(method);
         }

@@ -118,12 +118,12 @@ impl Telling<'_> {
     /// What another thread does in between: a real write of the variable, best one that is not the write of step 4.
     fn interference(&self, stale: &Stale, variable: &str, lock: &str) -> (Option<Place>, String) {
         let own = self.whole.summaries.summary(self.method).map(|summary| summary.accesses[stale.write.index()].spot);
-        let writers: Vec<_> = self.whole.interfering(self.method, stale.variable).collect();
+        let writers = self.whole.variables.writers(stale.variable);
         let spot = |place: &program::Place| {
             let summary = self.whole.summaries.summary(place.method)?;
             Some(summary.accesses.get(place.access.index())?.spot)
         };
-        let other = writers.iter().copied().find(|place| spot(place) != own).or(writers.first().copied());
+        let other = writers.iter().find(|place| spot(place) != own).or(writers.first());
         let what = format!("`{variable}` written under `{lock}`");
         (other.and_then(spot).map(|spot| self.spot(&spot)), what)
     }

@@ -104,8 +104,8 @@ fn section_pairs<'s>(
 fn is_mistake(whole: &Whole<'_>, method: MethodId, summary: &Summary, stale: &Stale) -> bool {
     let read = &summary.accesses[stale.read.index()];
     let write = &summary.accesses[stale.write.index()];
-    // Data that nobody else changes is never old.
-    whole.interfering(method, stale.variable).next().is_some()
+    // Data that nobody changes is never old.
+    !whole.variables.writers(stale.variable).is_empty()
         && whole.variables.belong_together(stale.variable, stale.written)
         && !is_handed_over(whole, summary, stale)
         && !is_set_if_different(stale, write)

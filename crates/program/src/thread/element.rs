@@ -8,14 +8,7 @@ use crate::model::Returns;
 use crate::outline::{Action, Event, Member, Object, Objects, Start};
 
 impl Finder<'_> {
-    pub(super) fn elements(
-        &self,
-        method: MethodId,
-        objects: &Objects,
-        wanted: ClassName,
-        found: &mut Found,
-        depth: usize,
-    ) {
+    pub(super) fn elements(&self, method: MethodId, objects: &Objects, wanted: ClassName, found: &mut Found, depth: usize) {
         let Some(depth) = depth.checked_sub(1) else { return self.by_type(wanted, found) };
         for object in objects {
             if !found.seen.insert((method, *object, true)) {

@@ -26,7 +26,9 @@ pub(super) enum Handle {
 impl Finder<'_> {
     fn plain(&self, object: Object) -> Object {
         match object {
-            Object::New { register, .. } => Object::New { register, class: ClassName(self.program.names.intern("")) },
+            Object::New { register, .. } => {
+                Object::New { register, class: ClassName(self.program.names.intern("")) }
+            }
             other => other,
         }
     }
@@ -158,9 +160,7 @@ impl Finder<'_> {
                 Action::Write { member: Member::Elements, base, stored, .. } if is_one(stored) => {
                     handles.extend(self.holder(method, base).map(Handle::ElementOf));
                 }
-                Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. }
-                    if is_one(stored) =>
-                {
+                Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } if is_one(stored) => {
                     handles.extend(self.library.field(*field).map(|field| Handle::Is(Holder::Field(field))));
                 }
                 Action::Call { method: called, arguments, .. } if arguments.iter().skip(1).any(is_one) => {

@@ -306,8 +306,7 @@ pub(super) fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, actio
         let found = finder.program.method_name(*callee);
         found.name == name.name
             && found.descriptor == name.descriptor
-            && (finder.program.is_subtype(found.class, name.class)
-                || finder.program.is_subtype(name.class, found.class))
+            && (finder.program.is_subtype(found.class, name.class) || finder.program.is_subtype(name.class, found.class))
     };
     graph.callees(method).iter().copied().filter(fits).collect()
 }
