@@ -166,7 +166,7 @@ impl Calls {
     }
 
     /// Whether objects of exactly this class may exist. A public class may be made by code that is not here.
-    fn is_made(&self, program: &Program, class: ClassId) -> bool {
+    pub(crate) fn is_made(&self, program: &Program, class: ClassId) -> bool {
         let header = program.header(class);
         self.kind == CallGraph::Hierarchy || header.access.is_public() || self.made.contains(&header.name)
     }

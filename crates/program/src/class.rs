@@ -149,6 +149,11 @@ impl Program {
         (entry.first_method..entry.first_method + entry.header.methods.len() as u32).map(MethodId)
     }
 
+    pub fn fields_of(&self, class: ClassId) -> impl ExactSizeIterator<Item = FieldId> + use<> {
+        let entry = self.entry(class);
+        (entry.first_field..entry.first_field + entry.header.fields.len() as u32).map(FieldId)
+    }
+
     pub fn class(&self, name: ClassName) -> Option<ClassId> {
         self.by_name.get(&name).copied()
     }
@@ -217,6 +222,16 @@ impl Program {
     pub fn field(&self, field: FieldId) -> &Field {
         let entry = self.entry(self.class_of_field[field.0 as usize]);
         &entry.header.fields[(field.0 - entry.first_field) as usize]
+    }
+
+    pub fn class_of_field(&self, field: FieldId) -> ClassId {
+        self.class_of_field[field.0 as usize]
+    }
+
+    pub fn field_name(&self, field: FieldId) -> FieldName {
+        let class = self.header(self.class_of_field(field)).name;
+        let field = self.field(field);
+        FieldName { class, name: field.name, descriptor: field.descriptor }
     }
 
     /// `pkg.Foo.field`

@@ -6,7 +6,9 @@ pub mod ir;
 pub mod jdk;
 pub mod model;
 pub mod outline;
+pub mod sharing;
 pub mod summary;
+pub mod thread;
 
 mod annotation;
 mod calls;
@@ -16,12 +18,14 @@ mod cover;
 mod derived;
 mod hierarchy;
 mod known;
+mod library;
 mod load;
 mod lock;
 mod path;
 mod readable;
 mod section;
 mod show;
+mod texts;
 mod variable;
 mod whole;
 

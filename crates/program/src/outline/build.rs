@@ -4,6 +4,8 @@ use classfile::CallKind;
 use smallvec::SmallVec;
 
 use super::flow::{Flow, Places};
+use super::objects::objects;
+use super::order::Blocks;
 use super::{
     Action, Argument, Condition, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start,
 };
@@ -31,17 +33,22 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
         parameters,
         sections: sections.iter().map(|(_, section)| building.section(section, &places)).collect(),
         conditions: conditions.iter().flatten().cloned().collect(),
+        blocks: Blocks::of(body),
         ..Outline::default()
     };
+    let in_cycle = outline.blocks.in_cycle();
     for (value, perhaps) in events.into_iter().zip(perhaps) {
         let pc = body.instruction(value).pc;
+        let block = body.block_of(value).index();
         outline.events.push(Event {
             pc,
             line: body.line(pc),
             action: building.action(value, &places, &flow),
             held: places.held[value.index()],
             perhaps,
-            control: control[body.block_of(value).index()].clone(),
+            control: control[block].clone(),
+            block: block as u32,
+            in_loop: in_cycle[block],
         });
     }
     building.results(&mut outline, &places, &flow, &control);
@@ -193,7 +200,12 @@ impl<'b> Building<'b> {
             Op::New(class) => Some(*class),
             _ => None,
         };
-        Argument { name: self.name_of(value, at, places), sources: flow.of([value], places.held[at.index()]), made }
+        Argument {
+            name: self.name_of(value, at, places),
+            sources: flow.of([value], places.held[at.index()]),
+            made,
+            objects: objects(places, value),
+        }
     }
 
     fn action(&self, value: Value, places: &Places<'_>, flow: &Flow<'_>) -> Action {
@@ -335,6 +347,11 @@ impl<'b> Building<'b> {
                 }
             }
             names.push(self.name_of(result, value, places));
+            for object in objects(places, result) {
+                if !outline.returned.contains(&object) {
+                    outline.returned.push(object);
+                }
+            }
             made.push(match self.body.op(self.body.without_casts(result)) {
                 Op::New(class) => Some(*class),
                 _ => None,

@@ -7,12 +7,16 @@
 
 mod build;
 mod flow;
+mod objects;
+mod order;
 
 use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName, Symbol};
 use smallvec::SmallVec;
 
 pub use build::outline;
+pub use objects::{Object, Objects};
+pub use order::{Blocks, Successor};
 
 use crate::lock::{LockKind, Mode};
 use crate::model::State;
@@ -140,6 +144,8 @@ pub struct Argument {
     pub sources: Sources,
     /// The class of the object, where this method makes it itself.
     pub made: Option<ClassName>,
+    /// What it may be.
+    pub objects: Objects,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -184,6 +190,10 @@ pub struct Event {
     pub perhaps: SectionSet,
     /// Conditions that decide whether it happens, by number in [`Outline::conditions`].
     pub control: SmallVec<[u32; 4]>,
+    /// Number of its block in [`Outline::blocks`].
+    pub block: u32,
+    /// Whether it can happen again in the same call.
+    pub in_loop: bool,
 }
 
 /// A section of the method itself.
@@ -226,4 +236,7 @@ pub struct Outline {
     pub returns: Option<Name>,
     /// The class of what it returns, if it always makes a new object of one class.
     pub makes: Option<ClassName>,
+    /// What it may return.
+    pub returned: Objects,
+    pub blocks: Blocks,
 }

@@ -22,6 +22,7 @@ use crate::outline::{EventId, Member, Name, SectionSet};
 pub use compose::Summaries;
 pub use holding::{Holding, Holdings};
 pub use order::components;
+pub(crate) use order::components_of;
 
 pub const MAX_SECTIONS: usize = 64;
 pub const MAX_ACCESSES: usize = 96;
@@ -98,7 +99,7 @@ pub struct Access {
     pub control: Influences,
     /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
     pub expects: Influences,
-    /// Reads and writes in one step: an update that nothing comes between.
+    /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`.
     pub is_compound: bool,
 }
 

@@ -6,6 +6,15 @@ use crate::class::MethodId;
 /// Strongly connected components of the methods that `wanted` accepts, each after all that it calls. Tarjan's
 /// algorithm without recursion: call chains are longer than stacks.
 pub fn components(calls: &Calls, count: usize, wanted: impl Fn(MethodId) -> bool) -> Vec<Vec<MethodId>> {
+    components_of(|method| calls.callees(method), count, wanted)
+}
+
+/// The same for any graph over methods.
+pub(crate) fn components_of<'c>(
+    callees: impl Fn(MethodId) -> &'c [MethodId],
+    count: usize,
+    wanted: impl Fn(MethodId) -> bool,
+) -> Vec<Vec<MethodId>> {
     const UNSEEN: u32 = u32::MAX;
     let mut number = vec![UNSEEN; count];
     let mut low = vec![0u32; count];
@@ -28,7 +37,7 @@ pub fn components(calls: &Calls, count: usize, wanted: impl Fn(MethodId) -> bool
                 stack.push(method);
                 on_stack[method] = true;
             }
-            let callees = calls.callees(MethodId(method as u32));
+            let callees = callees(MethodId(method as u32));
             match callees.get(*followed) {
                 Some(callee) => {
                     *followed += 1;

@@ -1,0 +1,141 @@
+//! In which order the events of a method can happen: its blocks, and which may follow which.
+
+use crate::ir::Body;
+
+/// Set in a successor that is reached by an exception.
+const EXCEPTIONAL: u32 = 1 << 31;
+
+/// The blocks of a method as a graph, in reverse postorder.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Blocks {
+    /// By block: where its successors end in `successors`.
+    ends: Vec<u32>,
+    successors: Vec<u32>,
+}
+
+/// A block that may follow another one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Successor {
+    pub block: usize,
+    pub is_exceptional: bool,
+}
+
+impl Blocks {
+    pub(super) fn of(body: &Body) -> Blocks {
+        let mut blocks = Blocks::default();
+        for (_, block) in body.blocks() {
+            blocks.successors.extend(block.successors.iter().map(|next| next.index() as u32));
+            blocks.successors.extend(block.handlers.iter().map(|next| next.index() as u32 | EXCEPTIONAL));
+            blocks.ends.push(blocks.successors.len() as u32);
+        }
+        blocks
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    pub fn successors(&self, block: usize) -> impl Iterator<Item = Successor> {
+        let start = if block == 0 { 0 } else { self.ends.get(block - 1).map_or(0, |end| *end as usize) };
+        let end = self.ends.get(block).map_or(start, |end| *end as usize);
+        self.successors[start..end].iter().map(|next| Successor {
+            block: (next & !EXCEPTIONAL) as usize,
+            is_exceptional: next & EXCEPTIONAL != 0,
+        })
+    }
+
+    /// By block: whether control can come back to it.
+    pub fn in_cycle(&self) -> Vec<bool> {
+        let count = self.len();
+        let mut in_cycle = vec![false; count];
+        // Without an edge to an earlier block, or to the block itself, there is no cycle.
+        let heads = |blocks: &Blocks, block: usize| blocks.successors(block).any(|next| next.block <= block);
+        if !(0..count).any(|block| heads(self, block)) {
+            return in_cycle;
+        }
+        const UNSEEN: u32 = u32::MAX;
+        let (mut number, mut low) = (vec![UNSEEN; count], vec![0u32; count]);
+        let mut on_stack = vec![false; count];
+        let (mut stack, mut open) = (Vec::new(), Vec::new());
+        let mut next_number = 0;
+        for root in 0..count {
+            if number[root] == UNSEEN {
+                open.push((root, 0));
+            }
+            while let Some((block, followed)) = open.last_mut() {
+                let block = *block;
+                if *followed == 0 {
+                    number[block] = next_number;
+                    low[block] = next_number;
+                    next_number += 1;
+                    stack.push(block);
+                    on_stack[block] = true;
+                }
+                let next = self.successors(block).nth(*followed);
+                *followed += 1;
+                match next {
+                    Some(next) if number[next.block] == UNSEEN => open.push((next.block, 0)),
+                    Some(next) => {
+                        if on_stack[next.block] {
+                            low[block] = low[block].min(number[next.block]);
+                        }
+                        in_cycle[block] |= next.block == block;
+                    }
+                    None => {
+                        open.pop();
+                        if let Some((before, _)) = open.last() {
+                            low[*before] = low[*before].min(low[block]);
+                        }
+                        if low[block] == number[block] {
+                            let is_alone = stack.last() == Some(&block);
+                            while let Some(member) = stack.pop() {
+                                on_stack[member] = false;
+                                in_cycle[member] |= !is_alone;
+                                if member == block {
+                                    break;
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        in_cycle
+    }
+
+    /// The head of the smallest loop around `inner` that does not go around `outer` as well.
+    pub fn loop_head(&self, inner: usize, outer: Option<usize>) -> Option<usize> {
+        let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.len()];
+        for block in 0..self.len() {
+            for next in self.successors(block) {
+                before[next.block].push(block);
+            }
+        }
+        let mut best: Option<(usize, usize)> = None;
+        for end in inner..self.len() {
+            for head in self.successors(end).map(|next| next.block).filter(|head| *head <= inner) {
+                let mut members = vec![false; self.len()];
+                members[head] = true;
+                let mut size = 1;
+                let mut pending = vec![end];
+                while let Some(block) = pending.pop() {
+                    if !members[block] {
+                        members[block] = true;
+                        size += 1;
+                        pending.extend(before[block].iter().copied());
+                    }
+                }
+                if members[inner]
+                    && outer.is_none_or(|outer| !members[outer])
+                    && best.is_none_or(|(_, smallest)| size < smallest) {
+                    best = Some((head, size));
+                }
+            }
+        }
+        best.map(|(head, _)| head)
+    }
+}

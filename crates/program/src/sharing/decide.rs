@@ -1,0 +1,127 @@
+//! From accesses to an answer.
+
+use super::access::Accesses;
+use super::escape::Escapes;
+use super::{FieldAccess, Sharing};
+use crate::calls::Calls;
+use crate::class::{FieldId, Program};
+use crate::outline::Outline;
+use crate::thread::{EntryId, EntryKind, Overlap, Threads};
+
+pub(super) struct Deciding<'d> {
+    pub(super) program: &'d Program,
+    pub(super) calls: &'d Calls,
+    pub(super) outlines: &'d [Option<Outline>],
+    pub(super) threads: &'d Threads,
+    pub(super) accesses: &'d Accesses,
+    pub(super) escapes: &'d Escapes,
+}
+
+impl Deciding<'_> {
+    /// Of the field itself, and of the contents of what it holds.
+    pub(super) fn field(&self, field: FieldId) -> (Sharing, Option<Sharing>) {
+        let all = self.accesses.of_field(field);
+        let of = |of_contents: bool| {
+            let some = all.iter().filter(|access| access.of_contents == of_contents && !access.is_initial);
+            some.copied().collect::<Vec<FieldAccess>>()
+        };
+        let own = of(false);
+        let access = self.program.field(field).access;
+        let reference = if access.is_final() { Sharing::Final } else { self.decide(field, &own, self.open_writer(field)) };
+        let contents = all.iter().any(|access| access.of_contents).then(|| {
+            // Whoever gets hold of the container by another way is not among those who touch it here.
+            let stranger = if self.accesses.leaks(field) { self.anyone(&own) } else { None };
+            self.decide(field, &of(true), stranger)
+        });
+        (reference, contents)
+    }
+
+    /// Code that is not here, if it can write the field.
+    fn open_writer(&self, field: FieldId) -> Option<EntryId> {
+        let is_open = self.program.field(field).access.is_public()
+            && self.program.header(self.program.class_of_field(field)).access.is_public();
+        let callers = self.threads.entries().iter().position(|entry| entry.kind == EntryKind::Callers);
+        callers.filter(|_| is_open).map(|index| EntryId(index as u32))
+    }
+
+    /// Some process that may touch what one of these may touch.
+    fn anyone(&self, accesses: &[FieldAccess]) -> Option<EntryId> {
+        let mut by: Vec<EntryId> = self.processes(accesses);
+        by.sort_by_key(|entry| self.threads.entry(*entry).many.is_none());
+        by.first().copied()
+    }
+
+    fn processes(&self, accesses: &[FieldAccess]) -> Vec<EntryId> {
+        let mut all: Vec<EntryId> = Vec::new();
+        for access in accesses {
+            for entry in self.threads.of_method(access.at.method) {
+                if let Err(at) = all.binary_search(entry) {
+                    all.insert(at, *entry);
+                }
+            }
+        }
+        all
+    }
+
+    fn decide(&self, field: FieldId, accesses: &[FieldAccess], stranger: Option<EntryId>) -> Sharing {
+        let writes: Vec<FieldAccess> = accesses.iter().copied().filter(|access| access.is_write).collect();
+        if writes.is_empty() && stranger.is_none() {
+            return Sharing::EffectivelyImmutable;
+        }
+        let (mut writers, mut all) = (self.processes(&writes), self.processes(accesses));
+        for known in [&mut writers, &mut all] {
+            if let Some(stranger) = stranger
+                && let Err(at) = known.binary_search(&stranger)
+            {
+                known.insert(at, stranger);
+            }
+        }
+        if all.is_empty() {
+            return Sharing::Unreached;
+        }
+        if let [only] = all.as_slice()
+            && self.threads.entry(*only).many.is_none()
+        {
+            return Sharing::OneThread(*only);
+        }
+        let class = self.program.class_of_field(field);
+        let is_static = self.program.field(field).access.is_static();
+        if !is_static && self.escapes.is_confined(class) {
+            return Sharing::Confined;
+        }
+        if stranger.is_none() {
+            if let Some(process) = self.writes_before_start(&writes, &writers, &all) {
+                return Sharing::WrittenBeforeStart(process);
+            }
+            if !is_static && let Some(entry) = self.own_task(field, accesses) {
+                return Sharing::OwnTask(entry);
+            }
+        }
+        let conflict = writers.iter().find_map(|writer| {
+            let other = all.iter().find(|other| self.threads.overlap(*writer, **other))?;
+            Some(Overlap { first: *writer, second: *other })
+        });
+        let Some(conflict) = conflict else { return Sharing::NeverAtOnce };
+        if !is_static && let Some(holder) = self.escapes.owner(self.program, self.calls, class) {
+            return Sharing::OwnedBy(holder);
+        }
+        match writers.as_slice() {
+            [only] if self.threads.entry(*only).many.is_none() => Sharing::SingleWriter(*only),
+            _ => Sharing::Shared(conflict),
+        }
+    }
+
+    /// The one process that writes, if each of its writes is ordered with all others that read.
+    fn writes_before_start(&self, writes: &[FieldAccess], writers: &[EntryId], all: &[EntryId]) -> Option<EntryId> {
+        let [process] = writers else { return None };
+        if self.threads.entry(*process).many.is_some() {
+            return None;
+        }
+        let is_ordered = writes.iter().all(|write| {
+            all.iter().filter(|other| *other != process).all(|other| {
+                self.threads.ordered(self.outlines, *process, write.at, *other).is_some()
+            })
+        });
+        is_ordered.then_some(*process)
+    }
+}

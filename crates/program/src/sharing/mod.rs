@@ -1,0 +1,122 @@
+//! Sharing: for each field, whether threads can get in each other's way there, and if not, why not.
+//!
+//! The reference that a field holds and the contents of the container or array behind it are two answers. Objects are
+//! told apart by class alone, but for tasks that keep to themselves.
+
+mod access;
+mod construct;
+mod decide;
+mod escape;
+mod own;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use crate::calls::Calls;
+use crate::class::{FieldId, Program};
+use crate::outline::Outline;
+use crate::thread::{At, EntryId, Overlap, Threads};
+
+use access::Accesses;
+use decide::Deciding;
+
+/// Whether a variable is shared; if not, why not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sharing {
+    Final,
+    /// Written only while its object is made, before others know the object; or never.
+    EffectivelyImmutable,
+    /// No thread comes there.
+    Unreached,
+    /// One process alone touches it.
+    OneThread(EntryId),
+    /// Each process of this entry has an object of its own and touches no other.
+    OwnTask(EntryId),
+    /// Objects of the class never leave the thread that makes them.
+    Confined,
+    /// This process writes it, and only before it starts the others that read it, or after it has waited for them.
+    WrittenBeforeStart(EntryId),
+    /// No two of the processes that touch it run at the same time.
+    NeverAtOnce,
+    /// One process alone writes it; others read it.
+    SingleWriter(EntryId),
+    /// Objects of the class are only held by this private field, and made where it is.
+    OwnedBy(FieldId),
+    Shared(Overlap),
+}
+
+impl Sharing {
+    /// Whether two threads may touch it, one of them writing.
+    pub fn is_shared(self) -> bool {
+        matches!(self, Sharing::Shared(_) | Sharing::SingleWriter(_) | Sharing::OwnedBy(_))
+    }
+}
+
+/// An event that touches a field, or the contents of what it holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FieldAccess {
+    pub at: At,
+    pub is_write: bool,
+    /// Of the container or array, not of the field itself.
+    pub of_contents: bool,
+    /// While the object is made, before others know it.
+    pub is_initial: bool,
+}
+
+/// The answers for all fields that the program touches.
+pub struct Sharings {
+    accesses: Accesses,
+    fields: FxHashMap<FieldId, (Sharing, Option<Sharing>)>,
+}
+
+impl Sharings {
+    pub fn of(program: &Program, calls: &Calls, outlines: &[Option<Outline>], threads: &Threads) -> Sharings {
+        let mut accesses = Accesses::of(program, outlines, threads);
+        construct::mark_initial(program, calls, outlines, threads, &mut accesses);
+        let escapes = escape::Escapes::of(program, calls, outlines, threads);
+        let deciding = Deciding { program, calls, outlines, threads, accesses: &accesses, escapes: &escapes };
+        let fields: Vec<FieldId> = accesses.fields();
+        let fields = fields.par_iter().map(|field| (*field, deciding.field(*field))).collect::<Vec<_>>();
+        Sharings { fields: fields.into_iter().collect(), accesses }
+    }
+
+    /// Whether the field itself is shared; none if nothing touches it.
+    pub fn field(&self, field: FieldId) -> Option<Sharing> {
+        self.fields.get(&field).map(|(sharing, _)| *sharing)
+    }
+
+    /// Whether the contents of the container or array that the field holds are shared; none if nothing touches them.
+    pub fn contents(&self, field: FieldId) -> Option<Sharing> {
+        self.fields.get(&field).and_then(|(_, contents)| *contents)
+    }
+
+    /// All events that touch the field or its contents, in the order of methods.
+    pub fn accesses(&self, field: FieldId) -> &[FieldAccess] {
+        self.accesses.of_field(field)
+    }
+}
+
+/// The reason in one line, as a report says it.
+pub fn describe(program: &Program, threads: &Threads, sharing: Sharing) -> String {
+    let name = |entry: EntryId| threads.describe(program, entry);
+    match sharing {
+        Sharing::Final => "never changes: it is final".to_owned(),
+        Sharing::EffectivelyImmutable => "never changes: only written while its object is made".to_owned(),
+        Sharing::Unreached => "not shared: no thread comes there".to_owned(),
+        Sharing::OneThread(entry) => format!("not shared: only {} touches it", name(entry)),
+        Sharing::OwnTask(entry) => format!("not shared: each {} has an object of its own", name(entry)),
+        Sharing::Confined => "not shared: its objects never leave the thread that makes them".to_owned(),
+        Sharing::WrittenBeforeStart(entry) => {
+            format!("ordered: {} writes it only before it starts the others or after it has waited for them", name(entry))
+        }
+        Sharing::NeverAtOnce => "ordered: those who touch it never run at the same time".to_owned(),
+        Sharing::SingleWriter(entry) => format!("written by {} alone, read by others", name(entry)),
+        Sharing::OwnedBy(field) => {
+            format!("owned: its objects are only held by `{}`", program.names.readable_field(program.field_name(field)))
+        }
+        Sharing::Shared(Overlap { first, second }) if first == second => {
+            format!("shared: several {} at once", name(first))
+        }
+        Sharing::Shared(Overlap { first, second }) => format!("shared: {} and {}", name(first), name(second)),
+    }
+}

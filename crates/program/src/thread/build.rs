@@ -1,0 +1,225 @@
+//! From sites to entries.
+
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::bits::Bits;
+use super::order::{Orders, Starts};
+use super::reach::{Graph, Rows};
+use super::site::{Site, Sites};
+use super::task::{Finder, Stores};
+use super::times::{self, Repeats};
+use super::{Entry, EntryId, EntryKind, Many, StartSite, Threads, World};
+use crate::calls::Calls;
+use crate::class::{MethodId, Program};
+use crate::library::{Library, is_checked_code, supertypes};
+use crate::model::Times;
+use crate::outline::Outline;
+
+pub(super) fn threads(program: &Program, calls: &Calls, outlines: &[Option<Outline>], world: World) -> Threads {
+    let library = Library::of(program, calls);
+    let stores = Stores::of(&library, outlines);
+    let finder = Finder { program, calls, outlines, library: &library, stores: &stores };
+    let sites = Sites::of(&finder);
+    let started = started_lambdas(&finder, &sites.starts);
+    let graph = Graph::of(program, calls, &started);
+    let components = graph.components(|_| true);
+    let (mut entries, started_at) = entries(program, calls, &sites.starts);
+    let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
+    let mut rows = Rows::of_roots(&graph, &components, &roots);
+    let mut open = Vec::new();
+    if world != World::Closed {
+        let closed = match world {
+            World::Auto => closed_entries(&entries, &sites.starts, &started_at, &rows),
+            World::Open | World::Closed => FxHashSet::default(),
+        };
+        open = open_methods(program, calls, &entries, &rows, &closed);
+        if !open.is_empty() {
+            entries.push(Entry {
+                method: None,
+                kind: EntryKind::Callers,
+                many: Some(Many::ByNature),
+                sites: Vec::new(),
+                objects: Vec::new(),
+            });
+            roots.push(open.clone());
+            rows = Rows::of_roots(&graph, &components, &roots);
+        }
+    }
+    let repeats = Repeats::of(&finder, &graph, &components, &rows, &entries, &started, &sites.starts);
+    times::serials(&mut entries, &rows, &repeats);
+    times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);
+    let starts = Starts { sites: &sites, entries_of: &started_at, entries: &entries, rows: &rows };
+    let orders = Orders::of(&finder, &graph, &components, &starts);
+    times::refine(&mut entries, &rows, &orders);
+    let overlaps = overlaps(&entries, &rows, &orders);
+    let unknown_starts = sites
+        .starts
+        .iter()
+        .filter(|site| site.is_open && site.runs.is_empty())
+        .map(|site| StartSite { at: site.at, line: site.line, serial: site.serial })
+        .collect();
+    let started = sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
+    Threads { entries, rows, orders, overlaps, unknown_starts, started, open, library }
+}
+
+/// Lambdas that a method makes only to start them.
+fn started_lambdas(finder: &Finder<'_>, sites: &[Site]) -> FxHashSet<(MethodId, MethodId)> {
+    let mut started = FxHashSet::default();
+    for run in sites.iter().flat_map(|site| &site.runs) {
+        let Some(made) = run.lambda else { continue };
+        let name = finder.program.method_name(run.method);
+        let is_called = finder.calls.mentions[made.method.index()].calls.iter().any(|(kind, called)| {
+            called.name == name.name
+                && called.descriptor == name.descriptor
+                && finder.calls.targets(finder.program, *kind, *called).known().contains(&run.method)
+        });
+        if !is_called {
+            started.insert((made.method, run.method));
+        }
+    }
+    started
+}
+
+/// All entries but open callers, and for each site the entries that it starts.
+fn entries(program: &Program, calls: &Calls, sites: &[Site]) -> (Vec<Entry>, Vec<Vec<EntryId>>) {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut by_method: FxHashMap<MethodId, EntryId> = FxHashMap::default();
+    let mut add = |entries: &mut Vec<Entry>, method: MethodId, kind: EntryKind, many: Option<Many>| {
+        *by_method.entry(method).or_insert_with(|| {
+            entries.push(Entry { method: Some(method), kind, many, sites: Vec::new(), objects: Vec::new() });
+            EntryId(entries.len() as u32 - 1)
+        })
+    };
+    let (main, arguments) = (program.names.intern("main"), program.names.intern("([Ljava/lang/String;)V"));
+    for method in program.methods() {
+        let own = program.method(method);
+        if own.name == main && own.descriptor == arguments && own.access.is_static() && own.has_code {
+            add(&mut entries, method, EntryKind::Main, None);
+        }
+    }
+    let mut tasks: Vec<(MethodId, EntryKind)> =
+        sites.iter().flat_map(|site| site.runs.iter().map(|run| (run.method, site.kind))).collect();
+    tasks.sort_unstable();
+    for (method, kind) in tasks {
+        add(&mut entries, method, kind, None);
+    }
+    let classes: Vec<_> = program.classes().collect();
+    let called: Vec<Vec<(MethodId, Times)>> = classes
+        .par_iter()
+        .map(|class| {
+            let points = calls.models.entry_points(&program.names, program.header(*class), &mut supertypes(program));
+            let methods: Vec<MethodId> = program.methods_of(*class).collect();
+            points.into_iter().map(|point| (methods[point.method], point.times)).collect()
+        })
+        .collect();
+    for (method, times) in called.into_iter().flatten() {
+        let many = (times == Times::ManyAtOnce).then_some(Many::ByNature);
+        add(&mut entries, method, EntryKind::Framework, many);
+    }
+    let started_at = sites
+        .iter()
+        .map(|site| {
+            let mut started = Vec::new();
+            for run in &site.runs {
+                let Some(entry) = by_method.get(&run.method) else { continue };
+                let own = &mut entries[entry.index()];
+                if !own.sites.iter().any(|known| known.at == site.at) {
+                    own.sites.push(StartSite { at: site.at, line: site.line, serial: site.serial });
+                }
+                own.objects.push(run.object);
+                if !started.contains(entry) {
+                    started.push(*entry);
+                }
+            }
+            started.sort_unstable();
+            started
+        })
+        .collect();
+    (entries, started_at)
+}
+
+/// The `main`s that start threads, and what they start.
+fn closed_entries(
+    entries: &[Entry],
+    sites: &[Site],
+    started_at: &[Vec<EntryId>],
+    rows: &Rows,
+) -> FxHashSet<EntryId> {
+    let mut closed: FxHashSet<EntryId> = FxHashSet::default();
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (site, started) in sites.iter().zip(started_at) {
+            for owner in rows.of(site.at.method) {
+                if entries[owner.index()].kind == EntryKind::Main {
+                    changed |= closed.insert(*owner);
+                }
+                if closed.contains(owner) {
+                    for entry in started {
+                        changed |= closed.insert(*entry);
+                    }
+                }
+            }
+        }
+    }
+    closed
+}
+
+/// What code that is not here may call: public methods of public classes, and what nothing here calls.
+fn open_methods(
+    program: &Program,
+    calls: &Calls,
+    entries: &[Entry],
+    rows: &Rows,
+    closed: &FxHashSet<EntryId>,
+) -> Vec<MethodId> {
+    let known: FxHashSet<MethodId> = entries.iter().filter_map(|entry| entry.method).collect();
+    let initialiser = program.names.intern("<clinit>");
+    let mut open = Vec::new();
+    for class in program.classes() {
+        let is_closed =
+            program.methods_of(class).any(|method| rows.of(method).iter().any(|entry| closed.contains(entry)));
+        if is_closed {
+            continue;
+        }
+        let is_public = program.header(class).access.is_public();
+        for method in program.methods_of(class) {
+            let own = program.method(method);
+            if !is_checked_code(program, method) || own.access.is_private() || own.name == initialiser {
+                continue;
+            }
+            let is_exposed = is_public && (own.access.is_public() || own.access.is_protected());
+            let is_called = !calls.callers(method).is_empty();
+            if !known.contains(&method) && (is_exposed || (!is_called && !own.access.is_synthetic())) {
+                open.push(method);
+            }
+        }
+    }
+    open
+}
+
+/// By entry: those that may run at the same time.
+fn overlaps(entries: &[Entry], rows: &Rows, orders: &Orders) -> Vec<Bits> {
+    let serial = |entry: &Entry| {
+        let first = entry.sites.first()?.serial?;
+        entry.sites.iter().all(|site| site.serial == Some(first)).then_some(first)
+    };
+    let serials: Vec<_> = entries.iter().map(serial).collect();
+    let mut overlaps = vec![Bits::default(); entries.len()];
+    for (first, entry) in entries.iter().enumerate() {
+        if entry.many.is_some() {
+            overlaps[first].insert(first);
+        }
+        for (second, other) in entries.iter().enumerate().skip(first + 1) {
+            let both_main = entry.kind == EntryKind::Main && other.kind == EntryKind::Main;
+            let is_serial = serials[first].is_some() && serials[first] == serials[second];
+            let (a, b) = (EntryId(first as u32), EntryId(second as u32));
+            if !both_main && !is_serial && !orders.are_apart(rows, entries, a, b) {
+                overlaps[first].insert(second);
+                overlaps[second].insert(first);
+            }
+        }
+    }
+    overlaps
+}

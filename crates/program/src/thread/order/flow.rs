@@ -1,0 +1,312 @@
+//! What one method does to what is running, block by block.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::{MAX_BLOCKS, Orders, Starts};
+use crate::class::MethodId;
+use crate::outline::{Action, EventId, Outline};
+use crate::thread::bits::Bits;
+use crate::thread::reach::Graph;
+use crate::thread::task::Finder;
+
+/// What an event does to what is running.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Start(Bits),
+    Join(Bits),
+    Call(Vec<MethodId>),
+    /// A function that may run here, any number of times.
+    Lambda(MethodId),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Method {
+    /// By block: events that matter, in order.
+    pub(super) blocks: Vec<Vec<(EventId, Act)>>,
+    /// What is over when a block, the head of a loop that joins, is reached.
+    pub(super) over_at: Vec<(usize, Bits)>,
+    /// What a call may leave running.
+    pub(super) leaves: Bits,
+    /// What a call surely waits for.
+    pub(super) ends: Bits,
+}
+
+/// Numbers of the sites and joins of one method.
+#[derive(Clone, Default)]
+pub(super) struct Here {
+    pub(super) starts: Vec<usize>,
+    pub(super) joins: Vec<usize>,
+}
+
+impl Orders {
+    #[allow(clippy::too_many_arguments, reason = "one place puts all together")]
+    pub(super) fn acts(
+        &self,
+        finder: &Finder<'_>,
+        graph: &Graph,
+        starts: &Starts<'_>,
+        launched: &[Bits],
+        method: MethodId,
+        outline: &Outline,
+        here: &Here,
+        relevant: &FxHashSet<MethodId>,
+    ) -> Method {
+        let mut made = Method { blocks: vec![Vec::new(); outline.blocks.len()], ..Method::default() };
+        let mut block_of_site: FxHashMap<usize, usize> = FxHashMap::default();
+        let add = |made: &mut Method, event: EventId, act: Act| {
+            let block = outline.events[event.index()].block as usize;
+            made.blocks[block].push((event, act));
+        };
+        for site in here.starts.iter().copied() {
+            let start = &starts.sites.starts[site];
+            let mut bits = Bits::default();
+            if !start.is_scoped {
+                bits.insert(site);
+            }
+            for entry in &starts.entries_of[site] {
+                bits.add(&launched[entry.index()]);
+            }
+            let ever: Vec<usize> = bits.iter().chain([site]).map(|site| site + self.count).collect();
+            ever.into_iter().for_each(|site| bits.insert(site));
+            block_of_site.insert(site, outline.events[start.at.event.index()].block as usize);
+            add(&mut made, start.at.event, Act::Start(bits));
+        }
+        for join in here.joins.iter().map(|join| &starts.sites.joins[*join]) {
+            let block = outline.events[join.at.event.index()].block as usize;
+            let mut over = Bits::default();
+            for (site, start) in starts.sites.starts.iter().enumerate() {
+                if !join.is_of(start) {
+                    continue;
+                }
+                let mut ended = Bits::default();
+                ended.insert(site);
+                // What the joined thread started is over if nobody else starts it and it joined it itself.
+                for entry in &starts.entries_of[site] {
+                    let left = starts.entries[entry.index()].method.and_then(|run| self.methods.get(&run));
+                    let inner = launched[entry.index()].iter().filter(|inner| {
+                        starts.rows.of(self.sites[*inner].method) == [*entry]
+                            && left.is_none_or(|left| !left.leaves.contains(*inner))
+                    });
+                    inner.for_each(|inner| ended.insert(inner));
+                }
+                let outer = block_of_site.get(&site).copied();
+                let head = if join.in_loop { outline.blocks.loop_head(block, outer) } else { None };
+                match head {
+                    Some(head) => made.over_at.push((head, ended)),
+                    None => {
+                        over.add(&ended);
+                    }
+                }
+            }
+            if !over.is_empty() {
+                add(&mut made, join.at.event, Act::Join(over));
+            }
+        }
+        for (index, event) in outline.events.iter().enumerate() {
+            let id = EventId(index as u32);
+            match &event.action {
+                Action::Call { .. } => {
+                    let callees: Vec<MethodId> = called(finder, graph, method, &event.action)
+                        .into_iter()
+                        .filter(|callee| relevant.contains(callee))
+                        .collect();
+                    if !callees.is_empty() {
+                        add(&mut made, id, Act::Call(callees));
+                    }
+                }
+                Action::Lambda { .. } => {
+                    for callee in called(finder, graph, method, &event.action) {
+                        if relevant.contains(&callee) {
+                            add(&mut made, id, Act::Lambda(callee));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        for block in &mut made.blocks {
+            block.sort_by_key(|(event, _)| *event);
+        }
+        made
+    }
+
+    /// What a call of the method leaves running, and what it surely waits for.
+    pub(super) fn summarise(&mut self, finder: &Finder<'_>, method: MethodId) {
+        let (Some(outline), Some(own)) = (finder.outline(method), self.methods.get(&method)) else { return };
+        let states = self.states(outline, own, Bits::default());
+        let mut leaves = Bits::default();
+        for block in 0..outline.blocks.len() {
+            if outline.blocks.successors(block).all(|next| next.is_exceptional)
+                && let Some(state) = &states[block]
+            {
+                let mut state = state.clone();
+                own.blocks[block].iter().for_each(|(_, act)| self.act(act, &mut state));
+                leaves.add(&state);
+            }
+        }
+        let ends = self.surely_ended(outline, own);
+        if let Some(own) = self.methods.get_mut(&method) {
+            own.leaves = leaves.trimmed();
+            own.ends = ends;
+        }
+    }
+
+    pub(super) fn act(&self, act: &Act, state: &mut Bits) {
+        match act {
+            Act::Start(bits) => {
+                state.add(bits);
+            }
+            Act::Join(over) => state.remove(over),
+            Act::Call(callees) => {
+                let mut ended: Option<Bits> = None;
+                for callee in callees.iter().filter_map(|callee| self.methods.get(callee)) {
+                    match &mut ended {
+                        Some(ended) => ended.keep(&callee.ends),
+                        None => ended = Some(callee.ends.clone()),
+                    }
+                }
+                if let Some(ended) = ended {
+                    state.remove(&ended);
+                }
+                for callee in callees.iter().filter_map(|callee| self.methods.get(callee)) {
+                    state.add(&callee.leaves);
+                }
+            }
+            Act::Lambda(body) => {
+                if let Some(body) = self.methods.get(body) {
+                    state.add(&body.leaves);
+                }
+            }
+        }
+    }
+
+    /// By block: what may be running where it begins; none if control does not come there.
+    pub(super) fn states(&self, outline: &Outline, own: &Method, at_entry: Bits) -> Vec<Option<Bits>> {
+        let mut states: Vec<Option<Bits>> = vec![None; outline.blocks.len()];
+        if states.is_empty() {
+            return states;
+        }
+        states[0] = Some(at_entry);
+        self.end_loops(own, 0, &mut states);
+        let mut pending: Vec<usize> = vec![0];
+        while let Some(block) = pending.pop() {
+            let Some(before) = states[block].clone() else { continue };
+            let mut after = before.clone();
+            own.blocks[block].iter().for_each(|(_, act)| self.act(act, &mut after));
+            // An exception may come before a start, and after it; a join that throws has ended.
+            let mut thrown = before;
+            for (_, act) in &own.blocks[block] {
+                match act {
+                    Act::Start(bits) => {
+                        thrown.add(bits);
+                    }
+                    Act::Call(_) | Act::Lambda(_) => self.act(act, &mut thrown),
+                    Act::Join(over) => thrown.remove(over),
+                }
+            }
+            for next in outline.blocks.successors(block) {
+                let from = if next.is_exceptional { &thrown } else { &after };
+                let known = states[next.block].clone();
+                match &mut states[next.block] {
+                    Some(state) => {
+                        state.add(from);
+                    }
+                    empty => *empty = Some(from.clone()),
+                }
+                self.end_loops(own, next.block, &mut states);
+                if known != states[next.block] {
+                    pending.push(next.block);
+                }
+            }
+        }
+        states
+    }
+
+    fn end_loops(&self, own: &Method, block: usize, states: &mut [Option<Bits>]) {
+        for (_, over) in own.over_at.iter().filter(|(head, _)| *head == block) {
+            if let Some(state) = &mut states[block] {
+                state.remove(over);
+            }
+        }
+    }
+
+    /// What is waited for on every way through the method that does not throw.
+    fn surely_ended(&self, outline: &Outline, own: &Method) -> Bits {
+        let mut states: Vec<Option<Bits>> = vec![None; outline.blocks.len()];
+        let mut pending = Vec::new();
+        if let Some(first) = states.first_mut() {
+            *first = Some(Bits::default());
+            pending.push(0);
+        }
+        let mut at_end: Option<Bits> = None;
+        let mut steps = 0;
+        while let Some(block) = pending.pop() {
+            steps += 1;
+            if steps > 20 * MAX_BLOCKS {
+                return Bits::default();
+            }
+            let Some(mut state) = states[block].clone() else { continue };
+            for (_, over) in own.over_at.iter().filter(|(head, _)| *head == block) {
+                state.add(over);
+            }
+            for (_, act) in &own.blocks[block] {
+                match act {
+                    Act::Start(bits) => state.remove(bits),
+                    Act::Join(over) => {
+                        state.add(over);
+                    }
+                    Act::Call(callees) => {
+                        if let [callee] = callees.as_slice()
+                            && let Some(callee) = self.methods.get(callee)
+                        {
+                            state.remove(&callee.leaves);
+                            state.add(&callee.ends);
+                        }
+                    }
+                    Act::Lambda(_) => {}
+                }
+            }
+            let mut is_end = true;
+            for next in outline.blocks.successors(block).filter(|next| !next.is_exceptional) {
+                is_end = false;
+                let known = states[next.block].clone();
+                match &mut states[next.block] {
+                    Some(kept) => kept.keep(&state),
+                    empty => *empty = Some(state.clone()),
+                }
+                if known != states[next.block] {
+                    pending.push(next.block);
+                }
+            }
+            if is_end {
+                match &mut at_end {
+                    Some(kept) => kept.keep(&state),
+                    empty => *empty = Some(state),
+                }
+            }
+        }
+        at_end.unwrap_or_default().trimmed()
+    }
+}
+
+/// The methods that an event calls, of those that its method is known to call.
+pub(super) fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, action: &Action) -> Vec<MethodId> {
+    let (name, is_exact) = match action {
+        Action::Call { kind, method, .. } => {
+            (*method, matches!(kind, classfile::CallKind::Static | classfile::CallKind::Special))
+        }
+        Action::Lambda { method, .. } => (*method, true),
+        _ => return Vec::new(),
+    };
+    let exact = if is_exact { finder.calls.hierarchy.resolve_name(finder.program, name) } else { None };
+    let fits = |callee: &MethodId| {
+        if is_exact {
+            return Some(*callee) == exact;
+        }
+        let found = finder.program.method_name(*callee);
+        found.name == name.name
+            && found.descriptor == name.descriptor
+            && (finder.program.is_subtype(found.class, name.class) || finder.program.is_subtype(name.class, found.class))
+    };
+    graph.callees(method).iter().copied().filter(fits).collect()
+}

@@ -1,0 +1,341 @@
+//! What may be running at an event: what a process has started and not yet waited for.
+//!
+//! Forward over the blocks of the methods that start and join, bottom-up for what a call leaves behind, and top-down
+//! from each entry that runs once for what is there when a method begins. An exception out of a join counts as its
+//! end; so does the end of a loop that joins.
+
+mod flow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use flow::{Act, Here, Method, called};
+
+use super::bits::Bits;
+use super::reach::{Graph, Rows};
+use super::site::Sites;
+use super::task::{At, Finder};
+use super::{Entry, EntryId, EntryKind, Ordered};
+use crate::class::MethodId;
+use crate::outline::{Action, EventId, Outline};
+
+/// More starts than this are not told apart.
+const MAX_SITES: usize = 1_000;
+/// More blocks than this are not looked through.
+const MAX_BLOCKS: usize = 2_000;
+/// More processes that start others than this are not followed.
+const MAX_PROCESSES: usize = 64;
+/// Rounds within methods that call each other.
+const ROUNDS: usize = 3;
+
+pub(super) struct Starts<'s> {
+    pub(super) sites: &'s Sites,
+    pub(super) entries_of: &'s [Vec<EntryId>],
+    pub(super) entries: &'s [Entry],
+    pub(super) rows: &'s Rows,
+}
+
+/// What may be running when a process comes to a method.
+struct Process {
+    at_entry: FxHashMap<MethodId, Bits>,
+    /// Entries that only this process leads to.
+    started: Vec<EntryId>,
+    /// By site: what may be running just before it, if this process comes there.
+    before: Vec<Option<Bits>>,
+}
+
+#[derive(Default)]
+pub(super) struct Orders {
+    /// Sites by number: running sites come first, then those that were ever started.
+    count: usize,
+    sites: Vec<At>,
+    /// By entry.
+    sites_of: Vec<Vec<usize>>,
+    is_scoped: Vec<bool>,
+    methods: FxHashMap<MethodId, Method>,
+    processes: Vec<Process>,
+    by_entry: FxHashMap<EntryId, usize>,
+}
+
+impl Orders {
+    pub(super) fn of(finder: &Finder<'_>, graph: &Graph, components: &[Vec<MethodId>], starts: &Starts<'_>) -> Orders {
+        let count = starts.sites.starts.len();
+        if count == 0 || count > MAX_SITES {
+            return Orders::default();
+        }
+        let mut orders = Orders {
+            count,
+            sites: starts.sites.starts.iter().map(|site| site.at).collect(),
+            sites_of: vec![Vec::new(); starts.entries.len()],
+            is_scoped: starts.sites.starts.iter().map(|site| site.is_scoped).collect(),
+            ..Orders::default()
+        };
+        for (site, entries) in starts.entries_of.iter().enumerate() {
+            for entry in entries {
+                orders.sites_of[entry.index()].push(site);
+            }
+        }
+        let launched = orders.launched(starts);
+        let relevant = relevant(finder, starts);
+        let mut at_method: FxHashMap<MethodId, Here> = FxHashMap::default();
+        for (index, site) in starts.sites.starts.iter().enumerate() {
+            at_method.entry(site.at.method).or_default().starts.push(index);
+        }
+        for (index, join) in starts.sites.joins.iter().enumerate() {
+            at_method.entry(join.at.method).or_default().joins.push(index);
+        }
+        for component in components {
+            let members: Vec<MethodId> = component.iter().copied().filter(|method| relevant.contains(method)).collect();
+            for method in &members {
+                if let Some(outline) = finder.outline(*method).filter(|outline| outline.blocks.len() <= MAX_BLOCKS) {
+                    let here = at_method.get(method).cloned().unwrap_or_default();
+                    let made = orders.acts(finder, graph, starts, &launched, *method, outline, &here, &relevant);
+                    orders.methods.insert(*method, made);
+                }
+            }
+            for _ in 0..if members.len() > 1 { ROUNDS } else { 1 } {
+                for method in &members {
+                    orders.summarise(finder, *method);
+                }
+            }
+        }
+        orders.processes(finder, graph, components, starts);
+        orders
+    }
+
+    /// By entry: all sites that its processes may come to start, and those that they start in turn.
+    fn launched(&self, starts: &Starts<'_>) -> Vec<Bits> {
+        let mut launched = vec![Bits::default(); starts.entries.len()];
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (site, at) in self.sites.iter().enumerate() {
+                let mut further = Bits::default();
+                further.insert(site);
+                for entry in &starts.entries_of[site] {
+                    further.add(&launched[entry.index()]);
+                }
+                for owner in starts.rows.of(at.method) {
+                    changed |= launched[owner.index()].add(&further);
+                }
+            }
+        }
+        launched
+    }
+
+    fn processes(&mut self, finder: &Finder<'_>, graph: &Graph, components: &[Vec<MethodId>], starts: &Starts<'_>) {
+        for (index, entry) in starts.entries.iter().enumerate() {
+            let id = EntryId(index as u32);
+            let starts_some = self.sites.iter().any(|at| starts.rows.reaches(id, at.method));
+            let Some(method) = entry.method.filter(|_| entry.many.is_none() && starts_some) else { continue };
+            if self.processes.len() == MAX_PROCESSES {
+                return;
+            }
+            let started = self.only_from(starts, id);
+            if started.is_empty() {
+                continue;
+            }
+            let at_entry = self.top_down(finder, graph, components, starts, id, method);
+            let mut process = Process { at_entry, started, before: Vec::new() };
+            process.before = self.sites.iter().map(|at| self.state_at(finder.outlines, &process, *at)).collect();
+            self.by_entry.insert(id, self.processes.len());
+            self.processes.push(process);
+        }
+    }
+
+    /// Entries that are started by this one, or by what it starts, and by nothing else.
+    fn only_from(&self, starts: &Starts<'_>, process: EntryId) -> Vec<EntryId> {
+        let count = starts.entries.len();
+        let mut leads: Vec<Vec<usize>> = vec![Vec::new(); count];
+        let mut is_started = vec![false; count];
+        for (site, at) in self.sites.iter().enumerate() {
+            for owner in starts.rows.of(at.method) {
+                for entry in &starts.entries_of[site] {
+                    leads[owner.index()].push(entry.index());
+                    is_started[entry.index()] = true;
+                }
+            }
+        }
+        let spread = |roots: Vec<usize>, barrier: Option<usize>| {
+            let mut seen = vec![false; count];
+            let mut pending = roots;
+            while let Some(entry) = pending.pop() {
+                if Some(entry) != barrier && !std::mem::replace(&mut seen[entry], true) {
+                    pending.extend(leads[entry].iter().copied());
+                }
+            }
+            seen
+        };
+        let own = process.index();
+        let from_here = spread(leads[own].clone(), None);
+        let others = (0..count)
+            .filter(|entry| *entry != own && !is_started[*entry] && starts.entries[*entry].kind != EntryKind::Main);
+        let from_others = spread(others.collect(), Some(own));
+        (0..count)
+            .filter(|entry| from_here[*entry] && !from_others[*entry] && *entry != own)
+            .map(|entry| EntryId(entry as u32))
+            .collect()
+    }
+
+    fn top_down(
+        &self,
+        finder: &Finder<'_>,
+        graph: &Graph,
+        components: &[Vec<MethodId>],
+        starts: &Starts<'_>,
+        process: EntryId,
+        method: MethodId,
+    ) -> FxHashMap<MethodId, Bits> {
+        let mut at_entry: FxHashMap<MethodId, Bits> = FxHashMap::default();
+        at_entry.insert(method, Bits::default());
+        for component in components.iter().rev() {
+            if !starts.rows.reaches(process, component[0]) {
+                continue;
+            }
+            let mut changed = true;
+            while changed {
+                changed = false;
+                for method in component {
+                    let Some(state) = at_entry.get(method).cloned() else { continue };
+                    self.descend(finder, graph, *method, state, &mut |callee, state| {
+                        let is_new = !at_entry.contains_key(&callee);
+                        let is_more = at_entry.entry(callee).or_default().add(state) || is_new;
+                        changed |= is_more && component.binary_search(&callee).is_ok();
+                    });
+                }
+            }
+        }
+        at_entry
+    }
+
+    /// Tells each method that is called, and what may be running then.
+    fn descend(
+        &self,
+        finder: &Finder<'_>,
+        graph: &Graph,
+        method: MethodId,
+        state: Bits,
+        tell: &mut dyn FnMut(MethodId, &Bits),
+    ) {
+        let (Some(outline), Some(own)) = (finder.outline(method), self.methods.get(&method)) else {
+            return graph.callees(method).iter().for_each(|callee| tell(*callee, &state));
+        };
+        let states = self.states(outline, own, state);
+        let mut all = Bits::default();
+        let mut told: FxHashSet<MethodId> = FxHashSet::default();
+        let mut of_block: Vec<Vec<EventId>> = vec![Vec::new(); outline.blocks.len()];
+        for (index, event) in outline.events.iter().enumerate() {
+            if matches!(event.action, Action::Call { .. } | Action::Lambda { .. }) {
+                of_block[event.block as usize].push(EventId(index as u32));
+            }
+        }
+        for (block, events) in of_block.into_iter().enumerate() {
+            let Some(mut state) = states[block].clone() else { continue };
+            let mut acts = own.blocks[block].iter().peekable();
+            for event in events {
+                while let Some((_, act)) = acts.next_if(|(at, _)| *at < event) {
+                    self.act(act, &mut state);
+                }
+                let mut before = state.clone();
+                for (_, act) in own.blocks[block].iter().filter(|(at, _)| *at == event) {
+                    // A function that runs again sees what it left itself.
+                    if let Act::Lambda(_) = act {
+                        self.act(act, &mut before);
+                    }
+                }
+                for callee in called(finder, graph, method, &outline.events[event.index()].action) {
+                    told.insert(callee);
+                    tell(callee, &before);
+                }
+            }
+            acts.for_each(|(_, act)| self.act(act, &mut state));
+            all.add(&state);
+            all.add(states[block].as_ref().unwrap_or(&state));
+        }
+        for callee in graph.callees(method).iter().filter(|callee| !told.contains(callee)) {
+            tell(*callee, &all);
+        }
+    }
+
+    /// What may be running just before an event.
+    fn state_at(&self, outlines: &[Option<Outline>], process: &Process, at: At) -> Option<Bits> {
+        let entry = process.at_entry.get(&at.method)?;
+        let outline = outlines.get(at.method.index())?.as_ref()?;
+        let Some(own) = self.methods.get(&at.method) else { return Some(entry.clone()) };
+        let block = outline.events.get(at.event.index())?.block as usize;
+        let mut state = self.states(outline, own, entry.clone())[block].clone()?;
+        own.blocks[block]
+            .iter()
+            .take_while(|(event, _)| *event < at.event)
+            .for_each(|(_, act)| self.act(act, &mut state));
+        Some(state)
+    }
+
+    pub(super) fn ordered(
+        &self,
+        outlines: &[Option<Outline>],
+        process: EntryId,
+        at: At,
+        other: EntryId,
+    ) -> Option<Ordered> {
+        let process = &self.processes[*self.by_entry.get(&process)?];
+        if !process.started.contains(&other) {
+            return None;
+        }
+        let state = self.state_at(outlines, process, at)?;
+        let sites = &self.sites_of[other.index()];
+        if sites.iter().any(|site| state.contains(*site)) {
+            None
+        } else if sites.iter().any(|site| state.contains(site + self.count)) {
+            Some(Ordered::AfterJoin)
+        } else {
+            Some(Ordered::BeforeStart)
+        }
+    }
+
+    /// Whether processes of two entries never run at the same time, since one is waited for before the other starts;
+    /// with one entry twice, whether one of its processes is over before the next starts.
+    pub(super) fn are_apart(&self, rows: &Rows, entries: &[Entry], first: EntryId, second: EntryId) -> bool {
+        let sites = |entry: EntryId| self.sites_of.get(entry.index()).map_or(&[][..], Vec::as_slice);
+        for (waiting, other) in [(first, second), (second, first)] {
+            let is_waited_for = |site: &usize| self.is_scoped[*site] && rows.of(self.sites[*site].method) == [waiting];
+            if entries[waiting.index()].many.is_none() && !sites(other).is_empty() && sites(other).iter().all(is_waited_for)
+            {
+                return true;
+            }
+        }
+        let all = || sites(first).iter().chain(sites(second));
+        let Some([process]) = all().next().map(|site| rows.of(self.sites[*site].method)) else { return false };
+        let Some(process) = self.by_entry.get(process).map(|index| (&self.processes[*index], *process)) else {
+            return false;
+        };
+        if sites(first).is_empty()
+            || sites(second).is_empty()
+            || !all().all(|site| rows.of(self.sites[*site].method) == [process.1])
+        {
+            return false;
+        }
+        let is_free = |started: &[usize], running: &[usize]| {
+            started.iter().all(|site| {
+                process.0.before[*site].as_ref().is_some_and(|state| !running.iter().any(|site| state.contains(*site)))
+            })
+        };
+        is_free(sites(first), sites(second)) && is_free(sites(second), sites(first))
+    }
+
+    pub(super) fn started_by(&self, process: EntryId) -> &[EntryId] {
+        self.by_entry.get(&process).map_or(&[], |index| &self.processes[*index].started)
+    }
+}
+
+/// Methods that start or join, and those that call them.
+fn relevant(finder: &Finder<'_>, starts: &Starts<'_>) -> FxHashSet<MethodId> {
+    let sites = starts.sites.starts.iter().map(|site| site.at.method);
+    let mut pending: Vec<MethodId> = sites.chain(starts.sites.joins.iter().map(|join| join.at.method)).collect();
+    let mut relevant = FxHashSet::default();
+    while let Some(method) = pending.pop() {
+        if relevant.insert(method) {
+            pending.extend(finder.calls.callers(method));
+        }
+    }
+    relevant
+}

@@ -1,0 +1,376 @@
+//! Where threads are started and waited for.
+
+use classfile::Type;
+use location::{ClassName, MethodName};
+use rayon::prelude::*;
+
+use super::handle::{Handle, Holder};
+use super::task::{At, Finder, Run, is_static};
+use crate::class::MethodId;
+use crate::model::{CallModel, OrderKind, Pool, Product, Returns, Runner, Task, Times, When};
+use crate::outline::{Action, Argument, Event, EventId, Object, Objects};
+
+/// Tasks that run one after the other have this in common.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Serial {
+    /// The executor or timer that is made here.
+    Executor(At),
+    EventThread,
+}
+
+/// What kind of thread runs an entry.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum EntryKind {
+    Main,
+    Thread,
+    Pool,
+    /// The one thread of an executor.
+    SingleThread,
+    Timer,
+    /// The thread that completes a future.
+    Future,
+    Parallel,
+    EventThread,
+    Framework,
+    /// Code that is not here, from any thread.
+    Callers,
+}
+
+/// A call that starts something.
+#[derive(Clone, Debug)]
+pub(super) struct Site {
+    pub(super) at: At,
+    pub(super) line: Option<u32>,
+    pub(super) in_loop: bool,
+    pub(super) runs: Vec<Run>,
+    /// Something may run that nobody here can name.
+    pub(super) is_open: bool,
+    pub(super) times: Times,
+    pub(super) serial: Option<Serial>,
+    pub(super) kind: EntryKind,
+    /// All is over when the call returns.
+    pub(super) is_scoped: bool,
+    pub(super) handles: Vec<Handle>,
+    pub(super) executors: Vec<Handle>,
+}
+
+/// A call that returns when something that was started is over.
+#[derive(Clone, Debug)]
+pub(super) struct Join {
+    pub(super) at: At,
+    pub(super) in_loop: bool,
+    pub(super) is_executor: bool,
+    pub(super) handles: Vec<Handle>,
+    /// The call itself waits for all that it is given.
+    pub(super) is_whole: bool,
+}
+
+impl Join {
+    /// Whether the site's threads are over when this call returns.
+    pub(super) fn is_of(&self, site: &Site) -> bool {
+        let starts = if self.is_executor { &site.executors } else { &site.handles };
+        starts.iter().any(|handle| {
+            self.handles.contains(handle)
+                && match handle {
+                    // The last one of those that a loop started.
+                    Handle::Is(Holder::Object(..)) => self.is_executor || !site.in_loop || self.in_loop,
+                    Handle::Is(Holder::Field(_)) => self.is_executor || !site.in_loop,
+                    Handle::ElementOf(_) => self.in_loop || self.is_whole,
+                }
+        })
+    }
+}
+
+pub(super) struct Sites {
+    pub(super) starts: Vec<Site>,
+    pub(super) joins: Vec<Join>,
+}
+
+impl Sites {
+    pub(super) fn of(finder: &Finder<'_>) -> Sites {
+        let found: Vec<(Vec<Site>, Vec<Join>)> = (0..finder.outlines.len() as u32)
+            .into_par_iter()
+            .map(MethodId)
+            .filter(|method| finder.may_start(*method))
+            .map(|method| finder.sites(method))
+            .collect();
+        let mut sites = Sites { starts: Vec::new(), joins: Vec::new() };
+        for (starts, joins) in found {
+            sites.starts.extend(starts);
+            sites.joins.extend(joins);
+        }
+        sites
+    }
+}
+
+fn is_wait(model: &CallModel) -> bool {
+    model.orders.is_some_and(|order| {
+        matches!(order.kind, OrderKind::Join | OrderKind::JoinAll) && order.when != When::Perhaps
+    })
+}
+
+impl Finder<'_> {
+    /// Whether a method names something that starts or joins.
+    fn may_start(&self, method: MethodId) -> bool {
+        self.calls.mentions[method.index()].calls.iter().any(|(_, called)| {
+            self.library
+                .model(*called)
+                .is_some_and(|model| model.starts.is_some() || is_wait(&model) || self.is_stream(&model, *called))
+        })
+    }
+
+    fn is_stream(&self, model: &CallModel, called: MethodName) -> bool {
+        !model.runs.is_empty() && self.program.names.text(called.class.0).starts_with("java/util/stream/")
+    }
+
+    fn sites(&self, method: MethodId) -> (Vec<Site>, Vec<Join>) {
+        let (mut starts, mut joins) = (Vec::new(), Vec::new());
+        let Some(outline) = self.outline(method) else { return (starts, joins) };
+        for (index, event) in outline.events.iter().enumerate() {
+            let Action::Call { method: called, arguments, .. } = &event.action else { continue };
+            let Some(model) = self.library.model(*called) else { continue };
+            let at = At { method, event: EventId(index as u32) };
+            if model.starts.is_some() {
+                starts.extend(self.start(at, event, &model, *called, arguments));
+            } else if self.is_stream(&model, *called) && self.is_parallel(method, &arguments[0].objects, 32) {
+                starts.extend(self.parallel(at, event, &model, *called, arguments));
+            }
+            if is_wait(&model)
+                && let Some(receiver) = arguments.first()
+            {
+                joins.push(Join {
+                    at,
+                    in_loop: event.in_loop,
+                    is_executor: model.orders.is_some_and(|order| order.kind == OrderKind::JoinAll),
+                    handles: self.handles(method, &receiver.objects),
+                    is_whole: self.is_static_result(method, &receiver.objects),
+                });
+            }
+        }
+        (starts, joins)
+    }
+
+    /// `CompletableFuture.allOf(...)`
+    fn is_static_result(&self, method: MethodId, objects: &Objects) -> bool {
+        objects.iter().any(|object| {
+            let Object::Event(event) = *object else { return false };
+            matches!(self.event(At { method, event }), Some(Event { action: Action::Call { method, arguments, .. }, .. })
+                if self.library.model(*method).is_some() && is_static(self.program, *method, arguments))
+        })
+    }
+
+    fn start(
+        &self,
+        at: At,
+        event: &Event,
+        model: &CallModel,
+        called: MethodName,
+        arguments: &[Argument],
+    ) -> Option<Site> {
+        let start = model.starts?;
+        let skip = usize::from(!is_static(self.program, called, arguments));
+        let argument = |index: u8| arguments.get(usize::from(index) + skip);
+        let executor = match start.on {
+            Runner::Receiver => arguments.first(),
+            Runner::Argument(index) => argument(index),
+            _ => None,
+        };
+        let pool = executor.map_or(Threads::Many, |executor| self.pool(at.method, &executor.objects, 6));
+        if pool == Threads::Caller {
+            return None;
+        }
+        let serial = match (start.on, pool) {
+            (Runner::EventThread, _) => Some(Serial::EventThread),
+            (_, Threads::One(made)) => Some(Serial::Executor(made)),
+            _ => None,
+        };
+        let task = match start.task {
+            Task::Receiver => arguments.first()?,
+            Task::Argument(index) | Task::ElementsOf(index) => argument(index)?,
+        };
+        let found = match start.task {
+            Task::Receiver => self.task(at.method, task, called.class),
+            Task::Argument(index) => self.task(at.method, task, self.parameter(called, index)?),
+            Task::ElementsOf(_) => {
+                let class = if self.program.names.text(called.class.0).contains("ForkJoin") {
+                    "java/util/concurrent/ForkJoinTask"
+                } else {
+                    "java/util/concurrent/Callable"
+                };
+                self.tasks_in(at.method, task, self.program.names.class(class))
+            }
+        };
+        let kind = match (start.on, serial) {
+            (Runner::EventThread, _) => EntryKind::EventThread,
+            (Runner::Completer, _) => EntryKind::Future,
+            (Runner::NewThread, _) => EntryKind::Thread,
+            _ if self.program.names.text(called.class.0).ends_with("Timer") => EntryKind::Timer,
+            (_, Some(_)) => EntryKind::SingleThread,
+            _ => EntryKind::Pool,
+        };
+        let mut handles = self.kept_handles(at.method, &smallvec::smallvec![Object::Event(at.event)]);
+        handles.extend(self.kept_handles(at.method, &task.objects));
+        Some(Site {
+            at,
+            line: event.line,
+            in_loop: event.in_loop,
+            runs: found.runs,
+            is_open: found.is_open,
+            times: match start.task {
+                // Each element is a start of its own.
+                Task::ElementsOf(_) if serial.is_none() => Times::ManyAtOnce,
+                _ => start.times,
+            },
+            serial,
+            kind,
+            is_scoped: model
+                .orders
+                .is_some_and(|order| order.kind == OrderKind::JoinStarted && order.when == When::Always),
+            handles,
+            executors: executor.map_or(Vec::new(), |executor| self.handles(at.method, &executor.objects)),
+        })
+    }
+
+    fn parallel(
+        &self,
+        at: At,
+        event: &Event,
+        model: &CallModel,
+        called: MethodName,
+        arguments: &[Argument],
+    ) -> Option<Site> {
+        let mut runs = Vec::new();
+        let mut is_open = false;
+        for index in model.runs.iter() {
+            let (Some(argument), Some(class)) = (arguments.get(usize::from(index) + 1), self.parameter(called, index))
+            else {
+                continue;
+            };
+            let found = self.task(at.method, argument, class);
+            runs.extend(found.runs);
+            is_open |= found.is_open;
+        }
+        (!runs.is_empty()).then(|| Site {
+            at,
+            line: event.line,
+            in_loop: event.in_loop,
+            runs,
+            is_open,
+            times: Times::ManyAtOnce,
+            serial: None,
+            kind: EntryKind::Parallel,
+            is_scoped: true,
+            handles: Vec::new(),
+            executors: Vec::new(),
+        })
+    }
+
+    /// Whether a stream runs its functions on many threads.
+    fn is_parallel(&self, method: MethodId, objects: &Objects, depth: usize) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        objects.iter().any(|object| {
+            let Object::Event(event) = *object else { return false };
+            let Some(Event { action: Action::Call { method: called, arguments, .. }, .. }) =
+                self.event(At { method, event })
+            else {
+                return false;
+            };
+            match self.library.model(*called) {
+                Some(CallModel { product: Some(Product::ParallelStream), .. }) => true,
+                Some(CallModel { product: Some(Product::SequentialStream), .. }) | None => false,
+                Some(CallModel { returns: Returns::View(_) | Returns::Receiver | Returns::Fresh, .. }) => {
+                    arguments.first().is_some_and(|first| self.is_parallel(method, &first.objects, depth))
+                }
+                Some(_) => false,
+            }
+        })
+    }
+
+    fn parameter(&self, method: MethodName, index: u8) -> Option<ClassName> {
+        let descriptor =
+            classfile::parse_method(self.program.names.text(method.descriptor), &self.program.names)?;
+        match descriptor.parameters.get(usize::from(index))? {
+            Type::Reference(class) => Some(*class),
+            _ => None,
+        }
+    }
+
+    /// How many threads an executor has.
+    fn pool(&self, method: MethodId, objects: &Objects, depth: usize) -> Threads {
+        let Some(depth) = depth.checked_sub(1) else { return Threads::Many };
+        let [object] = objects.as_slice() else { return Threads::Many };
+        match *object {
+            Object::New { register, .. } => {
+                let made = self.outline(method).into_iter().flat_map(|outline| outline.events.iter().enumerate());
+                for (index, event) in made {
+                    let Action::Call { method: called, arguments, .. } = &event.action else { continue };
+                    let is_its_own = arguments.first().is_some_and(|first| {
+                        matches!(first.objects.as_slice(), [Object::New { register: made, .. }] if *made == register)
+                    });
+                    if is_its_own && self.program.names.text(called.name) == "<init>" {
+                        let at = At { method, event: EventId(index as u32) };
+                        return self.product(at, *called, &arguments[1..], depth);
+                    }
+                }
+                Threads::Many
+            }
+            Object::Parameter(position) => match self.given(method, position).as_slice() {
+                [(caller, argument)] => self.pool(*caller, &argument.objects, depth),
+                _ => Threads::Many,
+            },
+            Object::Event(event) => {
+                let at = At { method, event };
+                match self.event(at).map(|event| &event.action) {
+                    Some(Action::Call { method: called, arguments, .. }) => {
+                        let skip = usize::from(!is_static(self.program, *called, arguments));
+                        self.product(at, *called, &arguments[skip..], depth)
+                    }
+                    Some(Action::Read { member, .. }) => {
+                        let field = match member {
+                            crate::outline::Member::Field(field) | crate::outline::Member::Static(field) => *field,
+                            _ => return Threads::Many,
+                        };
+                        match self.library.field(field).map_or(&[][..], |field| self.stores.of_field(field)) {
+                            [only] => match self.event(*only).map(|event| &event.action) {
+                                Some(Action::Write { stored, .. }) => self.pool(only.method, &stored.objects, depth),
+                                _ => Threads::Many,
+                            },
+                            _ => Threads::Many,
+                        }
+                    }
+                    _ => Threads::Many,
+                }
+            }
+            Object::Int(_) | Object::Unknown => Threads::Many,
+        }
+    }
+
+    fn product(&self, at: At, called: MethodName, arguments: &[Argument], depth: usize) -> Threads {
+        let Some(CallModel { product: Some(Product::Executor(pool)), .. }) = self.library.model(called) else {
+            return Threads::Many;
+        };
+        let argument = |index: u8| arguments.get(usize::from(index));
+        match pool {
+            Pool::Single => Threads::One(at),
+            Pool::Sized(index) => match argument(index).map(|argument| argument.objects.as_slice()) {
+                Some([Object::Int(1)]) => Threads::One(at),
+                _ => Threads::Many,
+            },
+            Pool::Many => Threads::Many,
+            Pool::Caller => Threads::Caller,
+            Pool::Like(index) => {
+                argument(index).map_or(Threads::Many, |argument| self.pool(at.method, &argument.objects, depth))
+            }
+        }
+    }
+}
+
+/// How many threads an executor has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Threads {
+    /// One; made here.
+    One(At),
+    Many,
+    /// None: it runs tasks where they are handed in.
+    Caller,
+}

@@ -1,0 +1,208 @@
+//! How many processes of an entry run at once.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::order::Orders;
+use super::reach::{Graph, Rows};
+use super::site::{Serial, Site};
+use super::task::Finder;
+use super::{Entry, EntryId, EntryKind, Many};
+use crate::class::MethodId;
+use crate::model::Times;
+use crate::outline::Action;
+
+/// Methods that may run more than once in one process, of those that start something or make an executor.
+pub(super) struct Repeats {
+    repeated: FxHashSet<MethodId>,
+}
+
+impl Repeats {
+    pub(super) fn of(
+        finder: &Finder<'_>,
+        graph: &Graph,
+        components: &[Vec<MethodId>],
+        rows: &Rows,
+        entries: &[Entry],
+        started: &FxHashSet<(MethodId, MethodId)>,
+        sites: &[Site],
+    ) -> Repeats {
+        let executors = sites.iter().filter_map(|site| match site.serial {
+            Some(Serial::Executor(at)) => Some(at.method),
+            _ => None,
+        });
+        let tasks = sites.iter().flat_map(|site| site.runs.iter().filter_map(|run| Some(run.object?.0)));
+        let mut relevant: FxHashSet<MethodId> = FxHashSet::default();
+        let mut order = Vec::new();
+        let mut pending: Vec<MethodId> = sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).collect();
+        while let Some(method) = pending.pop() {
+            if relevant.insert(method) {
+                order.push(method);
+                pending.extend(finder.calls.callers(method));
+            }
+        }
+        let mut recursive: FxHashSet<MethodId> = FxHashSet::default();
+        for component in components {
+            if component.len() > 1 || graph.callees(component[0]).contains(&component[0]) {
+                recursive.extend(component.iter().copied());
+            }
+        }
+        let local = |method: MethodId| {
+            recursive.contains(&method) || called_twice(finder, rows, entries, started, method)
+        };
+        let mut repeated: FxHashSet<MethodId> = FxHashSet::default();
+        let mut pending: Vec<MethodId> = order.into_iter().filter(|method| local(*method)).collect();
+        while let Some(method) = pending.pop() {
+            if repeated.insert(method) {
+                pending.extend(graph.callees(method).iter().filter(|callee| relevant.contains(callee)));
+            }
+        }
+        Repeats { repeated }
+    }
+
+    pub(super) fn contains(&self, method: MethodId) -> bool {
+        self.repeated.contains(&method)
+    }
+}
+
+fn called_twice(
+    finder: &Finder<'_>,
+    rows: &Rows,
+    entries: &[Entry],
+    started: &FxHashSet<(MethodId, MethodId)>,
+    method: MethodId,
+) -> bool {
+    let callers: Vec<MethodId> = finder
+        .calls
+        .callers(method)
+        .iter()
+        .copied()
+        .filter(|caller| !started.contains(&(*caller, method)) && !rows.of(*caller).is_empty())
+        .collect();
+    let two = callers.iter().enumerate().any(|(index, first)| {
+        callers[index + 1..].iter().any(|second| !are_programs_apart(entries, rows.of(*first), rows.of(*second)))
+    });
+    if two {
+        return true;
+    }
+    let name = finder.program.method_name(method);
+    callers.into_iter().any(|caller| {
+        let events = finder.outline(caller).into_iter().flat_map(|outline| &outline.events);
+        let mut count = 0;
+        for event in events {
+            match &event.action {
+                Action::Call { method: called, .. }
+                    if called.name == name.name && called.descriptor == name.descriptor =>
+                {
+                    count += if event.in_loop { 2 } else { 1 };
+                }
+                // Who gets a function may call it again and again.
+                Action::Lambda { method: made, .. }
+                    if made.name == name.name && made.descriptor == name.descriptor =>
+                {
+                    count += 2;
+                }
+                _ => {}
+            }
+        }
+        count > 1
+    })
+}
+
+/// Whether only different `main`s are involved: they run in different virtual machines.
+fn are_programs_apart(entries: &[Entry], first: &[EntryId], second: &[EntryId]) -> bool {
+    let is_main = |entry: &EntryId| entries[entry.index()].kind == EntryKind::Main;
+    first.iter().all(is_main) && second.iter().all(is_main) && !first.iter().any(|entry| second.contains(entry))
+}
+
+/// An executor that may be made several times orders nothing.
+pub(super) fn serials(entries: &mut [Entry], rows: &Rows, repeats: &Repeats) {
+    let many: Vec<bool> = entries.iter().map(|entry| entry.many.is_some()).collect();
+    let mut known: FxHashMap<MethodId, bool> = FxHashMap::default();
+    for site in entries.iter_mut().flat_map(|entry| &mut entry.sites) {
+        if let Some(Serial::Executor(at)) = site.serial {
+            let is_one = *known.entry(at.method).or_insert_with(|| {
+                !repeats.contains(at.method) && !rows.of(at.method).iter().any(|entry| many[entry.index()])
+            });
+            if !is_one {
+                site.serial = None;
+            }
+        }
+    }
+}
+
+pub(super) fn many(
+    entries: &mut [Entry],
+    sites: &[Site],
+    started_at: &[Vec<EntryId>],
+    rows: &Rows,
+    repeats: &Repeats,
+) {
+    let mut of_entry: Vec<Vec<usize>> = vec![Vec::new(); entries.len()];
+    for (index, started) in started_at.iter().enumerate() {
+        for entry in started {
+            of_entry[entry.index()].push(index);
+        }
+    }
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for index in 0..entries.len() {
+            if entries[index].many.is_some() || of_entry[index].is_empty() {
+                continue;
+            }
+            if let Some(many) = decide(entries, index, sites, &of_entry[index], rows, repeats) {
+                entries[index].many = Some(many);
+                changed = true;
+            }
+        }
+    }
+}
+
+fn decide(
+    entries: &[Entry],
+    index: usize,
+    sites: &[Site],
+    own: &[usize],
+    rows: &Rows,
+    repeats: &Repeats,
+) -> Option<Many> {
+    let serial = |site: &super::StartSite| site.serial.is_some() && site.serial == entries[index].sites[0].serial;
+    if entries[index].sites.iter().all(serial) {
+        return None;
+    }
+    if own.iter().any(|site| sites[*site].times == Times::ManyAtOnce) {
+        return Some(Many::AtOnce);
+    }
+    if own.iter().any(|site| sites[*site].in_loop) {
+        return Some(Many::InLoop);
+    }
+    let owners = |site: &usize| rows.of(sites[*site].at.method);
+    let two = own.iter().enumerate().any(|(at, first)| {
+        own[at + 1..].iter().any(|second| !are_programs_apart(entries, owners(first), owners(second)))
+    });
+    if two {
+        return Some(Many::TwoSites);
+    }
+    let is_repeated = own.iter().any(|site| {
+        let owners = owners(site);
+        let is_shared = owners.iter().enumerate().any(|(at, first)| {
+            owners[at + 1..].iter().any(|second| !are_programs_apart(entries, &[*first], &[*second]))
+        });
+        is_shared
+            || repeats.contains(sites[*site].at.method)
+            || owners.iter().any(|owner| owner.index() != index && entries[owner.index()].many.is_some())
+    });
+    is_repeated.then_some(Many::StarterRepeats)
+}
+
+/// Takes back what the order of starts and joins rules out: each is over before the next one starts.
+pub(super) fn refine(entries: &mut [Entry], rows: &Rows, orders: &Orders) {
+    for index in 0..entries.len() {
+        let entry = &entries[index];
+        let may_be_apart = matches!(entry.many, Some(Many::InLoop | Many::TwoSites | Many::StarterRepeats));
+        let id = EntryId(index as u32);
+        if may_be_apart && orders.are_apart(rows, entries, id, id) {
+            entries[index].many = None;
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! Threads and sharing, told line by line and compared with the marks of the fixtures.
+//!
+//! - where something is started: `starts CODE, once` or `starts CODE, many: WHY`;
+//! - with `//@ facts: threads`, on the first line of each method: `run by THREADS`;
+//! - with `//@ facts: sharing`, at each write of a field: `FIELD: SHARING`;
+//! - `//@ facts: open` or `closed` choose the world.
+
+use classfile::ClassSource;
+use fixture::{Compiled, Fact};
+use program::summary::Summaries;
+use program::thread::{At, Many, Threads, World};
+use program::{CallGraph, Calls, Known, MethodId, Program};
+
+#[test]
+fn threads_are_what_the_fixtures_say() {
+    fixture::check_facts("fixtures/threads", |compiled| {
+        let files = fixture::class_files(&compiled.classes);
+        let sources = files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect();
+        let program = Program::load(sources, Known::default());
+        assert_eq!(program.skipped(), [], "{}", compiled.describe());
+        facts(&program, compiled)
+    });
+}
+
+fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
+    let asks_for = |what: &str| compiled.fixture.facts.iter().any(|asked| asked == what);
+    let world = match (asks_for("open"), asks_for("closed")) {
+        (true, _) => World::Open,
+        (_, true) => World::Closed,
+        _ => World::Auto,
+    };
+    let calls = Calls::of(program, CallGraph::default());
+    let summaries = Summaries::of(program, &calls, |_| true);
+    let threads = Threads::of(program, &calls, &summaries.outlines, world);
+    let mut facts = Vec::new();
+    for (index, entry) in threads.entries().iter().enumerate() {
+        let code = entry.method.map(|method| program.names.readable_method(program.method_name(method)));
+        for site in &entry.sites {
+            let times = match entry.many {
+                None => "once".to_owned(),
+                Some(many) => format!("many: {}", why(many)),
+            };
+            let text = format!("starts {}, {times}", code.clone().unwrap_or_default());
+            facts.push(fact(program, site.at.method, site.line, text));
+        }
+        let _ = index;
+    }
+    for site in threads.unknown_starts() {
+        facts.push(fact(program, site.at.method, site.line, "starts something".to_owned()));
+    }
+    for method in program.methods() {
+        let Some(outline) = summaries.outline(method) else { continue };
+        let first = outline.events.iter().filter_map(|event| event.line).min();
+        if asks_for("threads") {
+            let by: Vec<String> =
+                threads.of_method(method).iter().map(|entry| threads.describe(program, *entry)).collect();
+            let text = if by.is_empty() { "run by nobody".to_owned() } else { format!("run by {}", by.join(", ")) };
+            let itself = threads.may_overlap(method, method).map_or("", |_| ", at once");
+            facts.push(fact(program, method, first, format!("{text}{itself}")));
+        }
+        if asks_for("order") {
+            for (index, event) in outline.events.iter().enumerate() {
+                let at = At { method, event: program::outline::EventId(index as u32) };
+                if threads.is_before_start(&summaries.outlines, method, at.event) {
+                    facts.push(fact(program, method, event.line, "before".to_owned()));
+                }
+                if threads.is_after_join(&summaries.outlines, method, at.event) {
+                    facts.push(fact(program, method, event.line, "after".to_owned()));
+                }
+            }
+        }
+    }
+    facts.sort();
+    facts.dedup();
+    facts
+}
+
+fn why(many: Many) -> &'static str {
+    match many {
+        Many::ByNature => "by nature",
+        Many::AtOnce => "at once",
+        Many::InLoop => "in a loop",
+        Many::TwoSites => "twice",
+        Many::StarterRepeats => "again",
+    }
+}
+
+fn fact(program: &Program, method: MethodId, line: Option<u32>, text: String) -> Fact {
+    let file = program.header(program.class_of(method)).source_file;
+    let file = file.map(|file| program.names.text(file).to_owned()).unwrap_or_default();
+    Fact { file, line: line.unwrap_or(0), text }
+}
