@@ -42,10 +42,9 @@ impl Blocks {
     pub fn successors(&self, block: usize) -> impl Iterator<Item = Successor> {
         let start = if block == 0 { 0 } else { self.ends.get(block - 1).map_or(0, |end| *end as usize) };
         let end = self.ends.get(block).map_or(start, |end| *end as usize);
-        self.successors[start..end].iter().map(|next| Successor {
-            block: (next & !EXCEPTIONAL) as usize,
-            is_exceptional: next & EXCEPTIONAL != 0,
-        })
+        self.successors[start..end]
+            .iter()
+            .map(|next| Successor { block: (next & !EXCEPTIONAL) as usize, is_exceptional: next & EXCEPTIONAL != 0 })
     }
 
     /// By block: whether control can come back to it.
@@ -131,7 +130,8 @@ impl Blocks {
                 }
                 if members[inner]
                     && outer.is_none_or(|outer| !members[outer])
-                    && best.is_none_or(|(_, smallest)| size < smallest) {
+                    && best.is_none_or(|(_, smallest)| size < smallest)
+                {
                     best = Some((head, size));
                 }
             }

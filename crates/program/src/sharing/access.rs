@@ -17,7 +17,7 @@ pub(super) struct Accesses {
 
 impl Accesses {
     pub(super) fn of(program: &Program, outlines: &[Option<Outline>], threads: &Threads) -> Accesses {
-        let found: Vec<(Vec<(FieldId, FieldAccess)>, Vec<FieldId>)> = outlines
+        let found: Vec<_> = outlines
             .par_iter()
             .enumerate()
             .filter_map(|(method, outline)| Some((MethodId(method as u32), outline.as_ref()?)))

@@ -53,7 +53,10 @@ pub(super) fn mark_initial(
             }
             // The contents of what a field holds.
             Action::Call { arguments, .. } => {
-                in_maker && arguments.first().is_some_and(|first| starts_at_this(&first.name) || making.is_initialiser(access.at.method))
+                in_maker
+                    && arguments
+                        .first()
+                        .is_some_and(|first| starts_at_this(&first.name) || making.is_initialiser(access.at.method))
             }
             _ => false,
         }
@@ -105,13 +108,17 @@ impl<'m> Making<'m> {
                                 Action::Call { method: called, arguments, .. }
                                     if called.name == name.name && called.descriptor == name.descriptor =>
                                 {
-                                    arguments.first().is_some_and(|first| first.objects.as_slice() == [Object::Parameter(0)])
+                                    arguments
+                                        .first()
+                                        .is_some_and(|first| first.objects.as_slice() == [Object::Parameter(0)])
                                 }
                                 Action::Lambda { method: made, .. } => *made != name,
                                 _ => true,
                             })
                         });
-                        on_this && self.program.class_of(*caller) == self.program.class_of(method) && self.is_making(*caller, depth)
+                        on_this
+                            && self.program.class_of(*caller) == self.program.class_of(method)
+                            && self.is_making(*caller, depth)
                     })
             }
         }
@@ -174,7 +181,10 @@ impl<'m> Making<'m> {
     fn is_unknown_yet(&self, at: At, register: u32) -> bool {
         let (Some(outline), Some(event)) = (self.outline(at.method), self.event(at)) else { return false };
         let is_it = |argument: &Argument| {
-            argument.objects.iter().any(|object| matches!(object, Object::New { register: made, .. } if *made == register))
+            argument
+                .objects
+                .iter()
+                .any(|object| matches!(object, Object::New { register: made, .. } if *made == register))
         };
         let lets_out = |other: &Event| match &other.action {
             Action::Write { stored, .. } => is_it(stored),
@@ -219,10 +229,8 @@ fn holds(outline: &Outline, argument: &Argument, position: u16, depth: usize) ->
     if argument.objects.contains(&Object::Parameter(position)) {
         return true;
     }
-    let is_made = argument
-        .objects
-        .iter()
-        .any(|object| matches!(object, Object::New { .. } | Object::Event(_) | Object::Unknown));
+    let is_made =
+        argument.objects.iter().any(|object| matches!(object, Object::New { .. } | Object::Event(_) | Object::Unknown));
     let Some(depth) = depth.checked_sub(1).filter(|_| is_made) else { return false };
     argument.sources.iter().any(|source| match source.origin {
         Origin::Parameter(given) => given == position,

@@ -27,7 +27,8 @@ impl Deciding<'_> {
         };
         let own = of(false);
         let access = self.program.field(field).access;
-        let reference = if access.is_final() { Sharing::Final } else { self.decide(field, &own, self.open_writer(field)) };
+        let reference =
+            if access.is_final() { Sharing::Final } else { self.decide(field, &own, self.open_writer(field)) };
         let contents = all.iter().any(|access| access.of_contents).then(|| {
             // Whoever gets hold of the container by another way is not among those who touch it here.
             let stranger = if self.accesses.leaks(field) { self.anyone(&own) } else { None };
@@ -118,9 +119,9 @@ impl Deciding<'_> {
             return None;
         }
         let is_ordered = writes.iter().all(|write| {
-            all.iter().filter(|other| *other != process).all(|other| {
-                self.threads.ordered(self.outlines, *process, write.at, *other).is_some()
-            })
+            all.iter()
+                .filter(|other| *other != process)
+                .all(|other| self.threads.ordered(self.outlines, *process, write.at, *other).is_some())
         });
         is_ordered.then_some(*process)
     }

@@ -107,7 +107,10 @@ pub fn describe(program: &Program, threads: &Threads, sharing: Sharing) -> Strin
         Sharing::OwnTask(entry) => format!("not shared: each {} has an object of its own", name(entry)),
         Sharing::Confined => "not shared: its objects never leave the thread that makes them".to_owned(),
         Sharing::WrittenBeforeStart(entry) => {
-            format!("ordered: {} writes it only before it starts the others or after it has waited for them", name(entry))
+            format!(
+                "ordered: {} writes it only before it starts the others or after it has waited for them",
+                name(entry)
+            )
         }
         Sharing::NeverAtOnce => "ordered: those who touch it never run at the same time".to_owned(),
         Sharing::SingleWriter(entry) => format!("written by {} alone, read by others", name(entry)),

@@ -22,7 +22,10 @@ impl Deciding<'_> {
                 && entry.kind != EntryKind::Main
                 && (runs_on == class || self.program.is_subtype(name(runs_on), name(class)))
                 && accesses.iter().any(|access| {
-                    self.threads.of_method(access.at.method).iter().any(|by| self.threads.entry(*by).method == Some(run))
+                    self.threads
+                        .of_method(access.at.method)
+                        .iter()
+                        .any(|by| self.threads.entry(*by).method == Some(run))
                 })
         })?;
         let id = EntryId(entry as u32);

@@ -140,12 +140,7 @@ fn entries(program: &Program, calls: &Calls, sites: &[Site]) -> (Vec<Entry>, Vec
 }
 
 /// The `main`s that start threads, and what they start.
-fn closed_entries(
-    entries: &[Entry],
-    sites: &[Site],
-    started_at: &[Vec<EntryId>],
-    rows: &Rows,
-) -> FxHashSet<EntryId> {
+fn closed_entries(entries: &[Entry], sites: &[Site], started_at: &[Vec<EntryId>], rows: &Rows) -> FxHashSet<EntryId> {
     let mut closed: FxHashSet<EntryId> = FxHashSet::default();
     let mut changed = true;
     while changed {

@@ -8,7 +8,14 @@ use crate::model::Returns;
 use crate::outline::{Action, Event, Member, Object, Objects, Start};
 
 impl Finder<'_> {
-    pub(super) fn elements(&self, method: MethodId, objects: &Objects, wanted: ClassName, found: &mut Found, depth: usize) {
+    pub(super) fn elements(
+        &self,
+        method: MethodId,
+        objects: &Objects,
+        wanted: ClassName,
+        found: &mut Found,
+        depth: usize,
+    ) {
         let Some(depth) = depth.checked_sub(1) else { return self.by_type(wanted, found) };
         for object in objects {
             if !found.seen.insert((method, *object, true)) {
@@ -70,7 +77,7 @@ impl Finder<'_> {
     }
 
     pub(super) fn elements_of_field(&self, field: FieldId, wanted: ClassName, found: &mut Found, depth: usize) {
-        let (puts, stores) = (self.stores.into_field(field), self.stores.of_field(field));
+        let (puts, stores) = (self.stores.put_into(field), self.stores.of_field(field));
         if puts.len() + stores.len() > MAX_SITES || puts.is_empty() && stores.is_empty() {
             return self.by_type(wanted, found);
         }

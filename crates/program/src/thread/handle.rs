@@ -26,9 +26,7 @@ pub(super) enum Handle {
 impl Finder<'_> {
     fn plain(&self, object: Object) -> Object {
         match object {
-            Object::New { register, .. } => {
-                Object::New { register, class: ClassName(self.program.names.intern("")) }
-            }
+            Object::New { register, .. } => Object::New { register, class: ClassName(self.program.names.intern("")) },
             other => other,
         }
     }
@@ -160,14 +158,17 @@ impl Finder<'_> {
                 Action::Write { member: Member::Elements, base, stored, .. } if is_one(stored) => {
                     handles.extend(self.holder(method, base).map(Handle::ElementOf));
                 }
-                Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } if is_one(stored) => {
+                Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. }
+                    if is_one(stored) =>
+                {
                     handles.extend(self.library.field(*field).map(|field| Handle::Is(Holder::Field(field))));
                 }
-                Action::Call { method: called, arguments, .. } if arguments.iter().skip(1).any(is_one) => {
-                    if self.library.model(*called).is_some_and(|model| model.access.writes()) {
-                        let containers = self.containers(method, &arguments[0].objects, MAX_DEPTH);
-                        handles.extend(containers.into_iter().map(Handle::ElementOf));
-                    }
+                Action::Call { method: called, arguments, .. }
+                    if arguments.iter().skip(1).any(is_one)
+                        && self.library.model(*called).is_some_and(|model| model.access.writes()) =>
+                {
+                    let containers = self.containers(method, &arguments[0].objects, MAX_DEPTH);
+                    handles.extend(containers.into_iter().map(Handle::ElementOf));
                 }
                 _ => {}
             }

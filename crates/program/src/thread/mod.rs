@@ -152,13 +152,7 @@ impl Threads {
     }
 
     /// How an event of a method, when `process` runs it, is ordered with all processes of `other`.
-    pub fn ordered(
-        &self,
-        outlines: &[Option<Outline>],
-        process: EntryId,
-        at: At,
-        other: EntryId,
-    ) -> Option<Ordered> {
+    pub fn ordered(&self, outlines: &[Option<Outline>], process: EntryId, at: At, other: EntryId) -> Option<Ordered> {
         self.orders.ordered(outlines, process, at, other)
     }
 

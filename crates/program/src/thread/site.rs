@@ -104,9 +104,9 @@ impl Sites {
 }
 
 fn is_wait(model: &CallModel) -> bool {
-    model.orders.is_some_and(|order| {
-        matches!(order.kind, OrderKind::Join | OrderKind::JoinAll) && order.when != When::Perhaps
-    })
+    model
+        .orders
+        .is_some_and(|order| matches!(order.kind, OrderKind::Join | OrderKind::JoinAll) && order.when != When::Perhaps)
 }
 
 impl Finder<'_> {
@@ -287,8 +287,7 @@ impl Finder<'_> {
     }
 
     fn parameter(&self, method: MethodName, index: u8) -> Option<ClassName> {
-        let descriptor =
-            classfile::parse_method(self.program.names.text(method.descriptor), &self.program.names)?;
+        let descriptor = classfile::parse_method(self.program.names.text(method.descriptor), &self.program.names)?;
         match descriptor.parameters.get(usize::from(index))? {
             Type::Reference(class) => Some(*class),
             _ => None,

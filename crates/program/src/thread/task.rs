@@ -66,7 +66,7 @@ impl Stores {
         self.fields.get(&field).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn into_field(&self, field: FieldId) -> &[At] {
+    pub(crate) fn put_into(&self, field: FieldId) -> &[At] {
         self.puts.get(&field).map_or(&[], Vec::as_slice)
     }
 }
@@ -82,11 +82,11 @@ fn stores_of(library: &Library, method: MethodId, outline: &Outline) -> Vec<(Fie
             Action::Write { member: Member::Elements, base, .. } => {
                 found.extend(held_by(library, base).map(|field| (field, at, true)));
             }
-            Action::Call { method, arguments, .. } if arguments.len() > 1 => {
-                if library.model(*method).is_some_and(|model| model.access.writes()) {
-                    for field in fields_read(library, outline, &arguments[0].objects) {
-                        found.push((field, at, true));
-                    }
+            Action::Call { method, arguments, .. }
+                if arguments.len() > 1 && library.model(*method).is_some_and(|model| model.access.writes()) =>
+            {
+                for field in fields_read(library, outline, &arguments[0].objects) {
+                    found.push((field, at, true));
                 }
             }
             _ => {}
@@ -156,7 +156,14 @@ impl<'f> Finder<'f> {
         found.finish()
     }
 
-    pub(super) fn values(&self, method: MethodId, objects: &Objects, wanted: ClassName, found: &mut Found, depth: usize) {
+    pub(super) fn values(
+        &self,
+        method: MethodId,
+        objects: &Objects,
+        wanted: ClassName,
+        found: &mut Found,
+        depth: usize,
+    ) {
         for object in objects {
             if found.seen.insert((method, *object, false)) {
                 self.value(method, *object, wanted, found, depth);
@@ -257,7 +264,8 @@ impl<'f> Finder<'f> {
         }
         let Some(Event { action: Action::Call { kind, .. }, .. }) = self.event(at) else { return };
         let targets = self.calls.targets(self.program, *kind, method);
-        let outlines: Vec<_> = targets.known().iter().filter_map(|target| Some((*target, self.outline(*target)?))).collect();
+        let outlines: Vec<_> =
+            targets.known().iter().filter_map(|target| Some((*target, self.outline(*target)?))).collect();
         if outlines.is_empty() {
             return self.by_type(self.type_of_result(method).unwrap_or(wanted), found);
         }
@@ -341,7 +349,8 @@ impl<'f> Finder<'f> {
 
     /// The method of the program that runs when an object of this class is started as a `wanted`.
     fn run_of(&self, class: ClassName, wanted: ClassName) -> Option<MethodId> {
-        let entry = self.calls.task_entry(self.program, wanted).or_else(|| self.calls.task_entry(self.program, class))?;
+        let entry =
+            self.calls.task_entry(self.program, wanted).or_else(|| self.calls.task_entry(self.program, class))?;
         let run = self.calls.hierarchy.resolve(self.program, class, entry.name, entry.descriptor)?;
         is_checked_code(self.program, run).then_some(run)
     }
@@ -413,9 +422,7 @@ impl<'f> Finder<'f> {
         let descriptor = self.program.names.text(method.descriptor);
         let result = &descriptor[descriptor.find(')')? + 1..];
         match classfile::parse_field(result, &self.program.names) {
-            Some(classfile::Type::Reference(class)) => {
-                self.calls.task_entry(self.program, class).map(|_| class)
-            }
+            Some(classfile::Type::Reference(class)) => self.calls.task_entry(self.program, class).map(|_| class),
             _ => None,
         }
     }

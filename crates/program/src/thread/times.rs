@@ -33,7 +33,8 @@ impl Repeats {
         let tasks = sites.iter().flat_map(|site| site.runs.iter().filter_map(|run| Some(run.object?.0)));
         let mut relevant: FxHashSet<MethodId> = FxHashSet::default();
         let mut order = Vec::new();
-        let mut pending: Vec<MethodId> = sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).collect();
+        let mut pending: Vec<MethodId> =
+            sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).collect();
         while let Some(method) = pending.pop() {
             if relevant.insert(method) {
                 order.push(method);
@@ -46,9 +47,8 @@ impl Repeats {
                 recursive.extend(component.iter().copied());
             }
         }
-        let local = |method: MethodId| {
-            recursive.contains(&method) || called_twice(finder, rows, entries, started, method)
-        };
+        let local =
+            |method: MethodId| recursive.contains(&method) || called_twice(finder, rows, entries, started, method);
         let mut repeated: FxHashSet<MethodId> = FxHashSet::default();
         let mut pending: Vec<MethodId> = order.into_iter().filter(|method| local(*method)).collect();
         while let Some(method) = pending.pop() {
@@ -96,9 +96,7 @@ fn called_twice(
                     count += if event.in_loop { 2 } else { 1 };
                 }
                 // Who gets a function may call it again and again.
-                Action::Lambda { method: made, .. }
-                    if made.name == name.name && made.descriptor == name.descriptor =>
-                {
+                Action::Lambda { method: made, .. } if made.name == name.name && made.descriptor == name.descriptor => {
                     count += 2;
                 }
                 _ => {}
@@ -130,13 +128,7 @@ pub(super) fn serials(entries: &mut [Entry], rows: &Rows, repeats: &Repeats) {
     }
 }
 
-pub(super) fn many(
-    entries: &mut [Entry],
-    sites: &[Site],
-    started_at: &[Vec<EntryId>],
-    rows: &Rows,
-    repeats: &Repeats,
-) {
+pub(super) fn many(entries: &mut [Entry], sites: &[Site], started_at: &[Vec<EntryId>], rows: &Rows, repeats: &Repeats) {
     let mut of_entry: Vec<Vec<usize>> = vec![Vec::new(); entries.len()];
     for (index, started) in started_at.iter().enumerate() {
         for entry in started {

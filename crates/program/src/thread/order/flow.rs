@@ -135,9 +135,9 @@ impl Orders {
         let (Some(outline), Some(own)) = (finder.outline(method), self.methods.get(&method)) else { return };
         let states = self.states(outline, own, Bits::default());
         let mut leaves = Bits::default();
-        for block in 0..outline.blocks.len() {
+        for (block, state) in states.iter().enumerate() {
             if outline.blocks.successors(block).all(|next| next.is_exceptional)
-                && let Some(state) = &states[block]
+                && let Some(state) = state
             {
                 let mut state = state.clone();
                 own.blocks[block].iter().for_each(|(_, act)| self.act(act, &mut state));
@@ -306,7 +306,8 @@ pub(super) fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, actio
         let found = finder.program.method_name(*callee);
         found.name == name.name
             && found.descriptor == name.descriptor
-            && (finder.program.is_subtype(found.class, name.class) || finder.program.is_subtype(name.class, found.class))
+            && (finder.program.is_subtype(found.class, name.class)
+                || finder.program.is_subtype(name.class, found.class))
     };
     graph.callees(method).iter().copied().filter(fits).collect()
 }

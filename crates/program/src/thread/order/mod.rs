@@ -298,7 +298,9 @@ impl Orders {
         let sites = |entry: EntryId| self.sites_of.get(entry.index()).map_or(&[][..], Vec::as_slice);
         for (waiting, other) in [(first, second), (second, first)] {
             let is_waited_for = |site: &usize| self.is_scoped[*site] && rows.of(self.sites[*site].method) == [waiting];
-            if entries[waiting.index()].many.is_none() && !sites(other).is_empty() && sites(other).iter().all(is_waited_for)
+            if entries[waiting.index()].many.is_none()
+                && !sites(other).is_empty()
+                && sites(other).iter().all(is_waited_for)
             {
                 return true;
             }
