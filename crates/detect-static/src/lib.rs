@@ -5,6 +5,8 @@
 mod lock_pattern;
 mod stale_values;
 
+use std::cell::LazyCell;
+
 use finding::Finding;
 use program::{CallGraph, Program, Unreadable, Whole};
 
@@ -16,7 +18,15 @@ pub struct Detector {
     pub summary: &'static str,
     /// Whether `check` runs it unless told otherwise.
     pub default: bool,
-    check: fn(&Whole<'_>) -> Checked,
+    check: Check,
+}
+
+/// What a detector looks at.
+enum Check {
+    /// One method at a time.
+    Methods(fn(&Program) -> Checked),
+    /// The whole program.
+    Whole(fn(&Whole<'_>) -> Checked),
 }
 
 /// What came of a check.
@@ -33,9 +43,12 @@ pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETE
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
     let mut all = Checked::default();
-    let whole = Whole::of(program, CallGraph::default());
+    let whole = LazyCell::new(|| Whole::of(program, CallGraph::default()));
     for detector in detectors {
-        let checked = (detector.check)(&whole);
+        let checked = match detector.check {
+            Check::Methods(check) => check(program),
+            Check::Whole(check) => check(&whole),
+        };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
     }
