@@ -135,7 +135,7 @@ fn build_decoder() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let status = Command::new(cargo)
-        .args(["build", "--quiet", "--release", "--package", "classfile", "--example", "decode"])
+        .args(["build", "--quiet", "--release", "--package", "xtask", "--example", "decode"])
         .current_dir(&root)
         .status()?;
     ensure!(status.success(), "the decoder does not build");
