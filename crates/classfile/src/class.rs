@@ -128,7 +128,11 @@ impl<'a> Class<'a> {
         Ok(Class { raw })
     }
 
-    fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
+    pub(crate) fn raw(&self) -> &noak::reader::Class<'a> {
+        &self.raw
+    }
+
+    pub(crate) fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
         Pool { raw: self.raw.pool(), names }
     }
 

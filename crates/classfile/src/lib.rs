@@ -11,6 +11,7 @@ mod decode;
 mod descriptor;
 mod error;
 mod instruction;
+mod references;
 mod source;
 mod text;
 
@@ -23,4 +24,5 @@ pub use error::Error;
 pub use instruction::{
     Against, Arithmetic, ArrayKind, CallKind, Condition, DynamicCall, Instruction, Kind, Operation, StackOp, Switch,
 };
+pub use references::Reference;
 pub use source::{ClassSource, Skipped};

@@ -4,39 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
 
-use fixture::{Fixture, compile, test_jdk, workspace};
-
-/// A folder of its own for one test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("fissure-command-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn path(&self, below: &str) -> PathBuf {
-        self.0.join(below)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
+use fixture::{Fixture, Folder, cache, compile, test_jdk, workspace};
 
 fn fissure() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_fissure"));
@@ -49,15 +18,29 @@ fn correct_classes() -> PathBuf {
     classes("fixtures/static/reacquired_lock/HeldThroughout.java")
 }
 
+/// The class files of a program with several mistakes, all in one class.
+fn wrong_classes() -> PathBuf {
+    classes("fixtures/static/reacquired_lock/Account.java")
+}
+
+/// A copy of the wrong program's class with another name for its source file, which must be as long.
+fn with_source_file(name: &[u8; 12]) -> Vec<u8> {
+    let mut bytes = fs::read(wrong_classes().join("Account.class")).expect("the class is there");
+    let old = b"Account.java";
+    let at = bytes.windows(old.len()).position(|window| window == old).expect("its source file is named");
+    bytes[at..at + old.len()].copy_from_slice(name);
+    bytes
+}
+
 fn classes(source: &str) -> PathBuf {
     let source = workspace().join(source);
-    let fixture = [Fixture::new("correct".to_owned(), &[source]).unwrap()];
-    let compiled = compile(&fixture, &test_jdk().unwrap(), &workspace().join("target/fixtures")).unwrap();
+    let fixture = [Fixture::new("correct".to_owned(), &[source]).expect("a fixture")];
+    let compiled = compile(&fixture, &test_jdk().expect("a JDK"), &cache()).expect("it compiles");
     compiled[0].classes.clone()
 }
 
 fn text(bytes: &[u8]) -> &str {
-    std::str::from_utf8(bytes).unwrap()
+    std::str::from_utf8(bytes).expect("text")
 }
 
 /// Trouble is exit code 2, nothing on standard output, and one line on standard error.
@@ -79,17 +62,107 @@ fn correct_code_is_quiet() {
 }
 
 #[test]
-fn json_is_json_and_the_same_for_any_number_of_jobs() {
-    let run = |jobs: &str| {
-        let command = fissure().args(["check", "--format", "json", "--jobs", jobs]).arg(correct_classes()).output();
-        command.unwrap().stdout
+fn mistakes_are_told_and_end_with_1() {
+    let root = workspace().join("fixtures/static/reacquired_lock");
+    let output = fissure().args(["check", "--source-root"]).args([&root, &wrong_classes()]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(text(&output.stderr), "");
+    let told = text(&output.stdout);
+    assert!(told.starts_with("warning[reacquired-lock]: "), "{told}");
+    assert!(told.contains("| synchronized (ledger) {"), "{told}");
+    assert!(told.ends_with(" in 1 class\n"), "{told}");
+    assert!(!told.contains('\u{1b}'), "colours only on a terminal");
+}
+
+#[test]
+fn what_is_damaged_is_skipped_and_told() {
+    let folder = Folder::new();
+    let whole = fs::read(correct_classes().join("HeldThroughout.class")).unwrap();
+    fs::write(folder.path("Whole.class"), &whole).unwrap();
+    fs::write(folder.path("Half.class"), &whole[..whole.len() / 2]).unwrap();
+    let output = fissure().arg("check").arg(folder.top()).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("Half.class: "), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).ends_with("no findings in 1 class; 1 input skipped\n"), "{}", text(&output.stdout));
+
+    // Findings weigh more than what is skipped.
+    fs::copy(wrong_classes().join("Account.class"), folder.path("Account.class")).unwrap();
+    let output = fissure().arg("check").arg(folder.top()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let json = fissure().args(["check", "--format", "json"]).arg(folder.top()).output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(json["inputs"]["classes"], 2);
+    assert_eq!(json["inputs"]["skipped"].as_array().unwrap().len(), 1);
+    assert_ne!(json["inputs"]["skipped"][0]["reason"], "");
+}
+
+#[test]
+fn a_source_file_outside_the_root_is_never_shown() {
+    let folder = Folder::new();
+    folder.file("secret", &"password\n".repeat(100));
+    folder.file("a/b/src/Other.java", "");
+    let class = folder.path("a/b/Account.class");
+    let check = || {
+        let output = fissure().arg("check").arg(&class).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        text(&output.stdout).to_owned()
     };
-    let json: serde_json::Value = serde_json::from_slice(&run("1")).unwrap();
+
+    // The same file within the root is shown, so the test can fail.
+    fs::write(&class, with_source_file(b"nnnnn_secret")).unwrap();
+    folder.file("a/b/src/nnnnn_secret", &"password\n".repeat(100));
+    assert!(check().contains("password"));
+
+    for name in [b"../../secret", b"./../.secret", b"/etc//passwd"] {
+        fs::write(&class, with_source_file(name)).unwrap();
+        let told = check();
+        assert!(!told.contains("password") && !told.contains("root:"), "{told}");
+    }
+    fs::write(&class, with_source_file(b"Ac\x1b[2Jt.java")).unwrap();
+    assert!(check().contains(r"(Ac\u{1b}[2Jt.java:"), "{}", check());
+}
+
+/// In the long run on all classes of a JDK, else on two small programs.
+#[test]
+fn the_number_of_jobs_changes_no_byte() {
+    let is_long = std::env::var_os("FISSURE_LONG").is_some();
+    let paths = match is_long {
+        true => vec![test_jdk().unwrap().home.join("lib/modules")],
+        false => vec![wrong_classes(), correct_classes()],
+    };
+    for format in ["text", "json"] {
+        let run = |jobs: &str| {
+            let output = fissure().args(["check", "--format", format, "--jobs", jobs]).args(&paths).output().unwrap();
+            assert_eq!(output.status.code(), Some(1));
+            output.stdout
+        };
+        let alone = run("1");
+        assert!(text(&alone).contains("reacquired-lock"));
+        for jobs in ["2", "3", "16"] {
+            assert!(run(jobs) == alone, "{format} with {jobs} jobs differs");
+        }
+    }
+}
+
+#[test]
+fn json_has_what_scripts_rely_on() {
+    let output = fissure().args(["check", "--format", "json"]).arg(wrong_classes()).output().unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json["schema"], "fissure/1");
-    assert_eq!(json["tool"]["name"], "fissure");
-    assert_eq!(json["findings"].as_array().unwrap().len(), 0);
-    for jobs in ["1", "2", "7"] {
-        assert_eq!(run(jobs), run("1"), "{jobs} jobs");
+    assert_eq!(json["tool"]["version"], env!("CARGO_PKG_VERSION"));
+    assert_eq!(json["inputs"]["classes"], 1);
+    assert!(json.get("run").is_none());
+    let finding = json["findings"].as_array().unwrap().iter().find(|one| one["method"]["name"] == "withdraw").unwrap();
+    assert_eq!(finding["rule"], "reacquired-lock");
+    assert_eq!(finding["evidence"], "pattern");
+    assert_eq!(finding["method"]["class"], "Account");
+    assert_eq!(finding["method"]["descriptor"], "(J)Z");
+    assert_eq!(finding["fingerprint"].as_str().unwrap().len(), 16);
+    let steps = finding["steps"].as_array().unwrap();
+    assert!(steps.iter().any(|step| step["file"] == "Account.java" && step["line"].is_u64()));
+    let numbers: Vec<&serde_json::Value> = steps.iter().map(|step| &step["n"]).collect();
+    for number in finding["interleaving"].as_array().unwrap() {
+        assert!(numbers.contains(&number), "{number} is no step");
     }
 }
 
@@ -121,7 +194,7 @@ fn a_report_that_cannot_be_written_is_told() {
     let folder = Folder::new();
     let run = |path: &Path| fissure().args(["check", "--output"]).args([path, &correct_classes()]).output().unwrap();
     assert_trouble(&run(&folder.path("no/such/folder/report")), "cannot write `");
-    assert_trouble(&run(&folder.0), "it is a directory");
+    assert_trouble(&run(folder.top()), "it is a directory");
     assert_eq!(folder.names(), [""; 0]);
 }
 
@@ -136,15 +209,15 @@ fn wrong_usage_and_wrong_inputs_are_one_line() {
     for (words, part) in [
         (vec![], "no command given"),
         (vec!["check"], "missing <PATH>..."),
-        (vec!["check", &at("nowhere")], "nowhere`"),
-        (vec!["check", &at("notes.txt")], "notes.txt`"),
+        (vec!["check", &at("nowhere")], "nowhere"),
+        (vec!["check", &at("notes.txt")], "notes.txt"),
         (vec!["check", &at("empty")], "there are no class files in"),
         (vec!["check", "--jobs", "0", classes], "`0` is no value for `--jobs <N>`"),
         (vec!["check", "--format", "xml", classes], "there are: text, json"),
         (vec!["check", "--detector", "zzz", classes], "there is no detector `zzz`; `fissure explain` lists them"),
         (vec!["check", "--source-root", &at("nowhere"), classes], "cannot use source root"),
         (vec!["check", "--source-root", &at("notes.txt"), classes], "it is no directory"),
-        (vec!["check", "--classpath", &at("nowhere.jar"), classes], "nowhere.jar`"),
+        (vec!["check", "--classpath", &at("nowhere.jar"), classes], "nowhere.jar"),
         (vec!["check", "--jdk", &at("nowhere"), classes], "no JDK"),
         (vec!["explain", "reacquire-lock"], "did you mean `reacquired-lock`?"),
         (vec!["explain", "\u{1b}[2J\n"], r"there is no rule `\u{1b}[2J\u{a}`"),

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Command;
 
-use fixture::{Fixture, compile, test_jdk, workspace};
+use fixture::{Fixture, cache, compile, test_jdk, workspace};
 
 /// The output stands in the code block after this line.
 const START: &str = "<!-- the output of ./x demo -->\n```text\n";
@@ -14,7 +14,7 @@ fn the_readme_shows_the_output_of_the_demo() {
     let sources = ["Account", "Family", "Ledger"];
     let sources = sources.map(|name| workspace().join(format!("examples/bank/src/bank/{name}.java")));
     let fixture = [Fixture::new("examples/bank".to_owned(), &sources).unwrap()];
-    let compiled = compile(&fixture, &test_jdk().unwrap(), &workspace().join("target/fixtures")).unwrap();
+    let compiled = compile(&fixture, &test_jdk().unwrap(), &cache()).unwrap();
     let output = Command::new(env!("CARGO_BIN_EXE_fissure"))
         .args(["check", "--source-root", "examples/bank/src"])
         .arg(&compiled[0].classes)

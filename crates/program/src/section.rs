@@ -157,6 +157,11 @@ impl Sections {
         }
     }
 
+    /// Whether an instruction takes, gives back or tries a lock.
+    pub fn is_lock_operation(&self, value: Value) -> bool {
+        !matches!(self.events[value.index()], Event::None | Event::Wait(..))
+    }
+
     /// Walks the instructions of a block with what is held before each.
     pub fn walk<'s>(&'s self, body: &'s Body, block: BlockId, mut visit: impl FnMut(Value, &Instruction, &[Held])) {
         let Some(mut held) = self.entries[block.index()].clone() else { return };

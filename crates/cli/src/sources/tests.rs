@@ -2,42 +2,16 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
+use fixture::Folder;
 use report::Sources;
 
 use super::{SourceRoots, path_below_root};
 
-/// A folder of its own for one test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new() -> Folder {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("fissure-sources-{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(fs::canonicalize(path).unwrap())
-    }
-
-    fn file(&self, path: &str, text: &str) -> PathBuf {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(&path, text).unwrap();
-        path
-    }
-
-    fn roots(&self, below: &str) -> SourceRoots {
-        SourceRoots::given(&[self.0.join(below)]).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
+fn roots(folder: &Folder) -> SourceRoots {
+    SourceRoots::given(&[folder.path("root")]).expect("the root is there")
 }
 
 fn first_line(roots: &SourceRoots, class: &str, file: &str) -> Option<String> {
@@ -49,7 +23,7 @@ fn a_source_stands_below_its_package() {
     let folder = Folder::new();
     folder.file("root/bank/Account.java", "class Account");
     folder.file("root/Top.java", "class Top");
-    let roots = folder.roots("root");
+    let roots = roots(&folder);
     assert_eq!(first_line(&roots, "bank.Account$Inner", "Account.java").as_deref(), Some("class Account"));
     assert_eq!(first_line(&roots, "Top", "Top.java").as_deref(), Some("class Top"));
     assert_eq!(first_line(&roots, "Account", "Account.java"), None);
@@ -60,7 +34,7 @@ fn names_that_lead_out_are_refused() {
     let folder = Folder::new();
     folder.file("secret", "password");
     folder.file("root/bank/Account.java", "class Account");
-    let roots = folder.roots("root");
+    let roots = roots(&folder);
     for (class, file) in [
         ("bank.Account", "../../secret"),
         ("bank.Account", "../../../../../../../../etc/passwd"),
@@ -84,10 +58,10 @@ fn links_out_of_the_root_are_refused_and_links_within_are_followed() {
     let secret = folder.file("secret", "password");
     folder.file("outside/Folder.java", "password");
     let real = folder.file("root/bank/Real.java", "class Real");
-    symlink(&secret, folder.0.join("root/bank/Link.java")).unwrap();
-    symlink(&real, folder.0.join("root/bank/Inside.java")).unwrap();
-    symlink(folder.0.join("outside"), folder.0.join("root/linked")).unwrap();
-    let roots = folder.roots("root");
+    symlink(&secret, folder.path("root/bank/Link.java")).unwrap();
+    symlink(&real, folder.path("root/bank/Inside.java")).unwrap();
+    symlink(folder.path("outside"), folder.path("root/linked")).unwrap();
+    let roots = roots(&folder);
     assert_eq!(first_line(&roots, "bank.A", "Link.java"), None);
     assert_eq!(first_line(&roots, "linked.A", "Folder.java"), None);
     assert_eq!(first_line(&roots, "bank.A", "Inside.java").as_deref(), Some("class Real"));
@@ -98,10 +72,10 @@ fn pipes_folders_and_big_files_are_not_read() {
     let folder = Folder::new();
     folder.file("root/Big.java", &"x".repeat((1 << 20) + 1));
     folder.file("root/JustFits.java", &"x".repeat(1 << 20));
-    fs::create_dir(folder.0.join("root/Folder.java")).unwrap();
-    let made = Command::new("mkfifo").arg(folder.0.join("root/Pipe.java")).status().unwrap();
+    fs::create_dir(folder.path("root/Folder.java")).unwrap();
+    let made = Command::new("mkfifo").arg(folder.path("root/Pipe.java")).status().unwrap();
     assert!(made.success());
-    let roots = folder.roots("root");
+    let roots = roots(&folder);
     assert!(roots.find("A", "Pipe.java").is_none());
     assert!(roots.find("A", "Folder.java").is_none());
     assert!(roots.find("A", "Big.java").is_none());
@@ -113,7 +87,7 @@ fn bytes_that_are_no_text_do_no_harm() {
     let folder = Folder::new();
     let path = folder.file("root/Latin.java", "");
     fs::write(path, b"// caf\xe9\nclass Latin").unwrap();
-    assert_eq!(first_line(&folder.roots("root"), "Latin", "Latin.java").as_deref(), Some("// caf\u{fffd}"));
+    assert_eq!(first_line(&roots(&folder), "Latin", "Latin.java").as_deref(), Some("// caf\u{fffd}"));
 }
 
 #[test]
@@ -123,8 +97,8 @@ fn roots_are_found_beside_and_above_the_input() {
         folder.file(&format!("maven/src/{root}/p/{}.java", root.replace('/', "")), root);
     }
     for input in ["maven/target/classes/p", "maven/build/classes/java/main/p"] {
-        fs::create_dir_all(folder.0.join(input)).unwrap();
-        let roots = SourceRoots::found(&[folder.0.join(input).parent().unwrap().to_owned()]);
+        fs::create_dir_all(folder.path(input)).unwrap();
+        let roots = SourceRoots::found(&[folder.path(input).parent().unwrap().to_owned()]);
         assert_eq!(first_line(&roots, "p.A", "mainjava.java").as_deref(), Some("main/java"), "{input}");
         assert_eq!(first_line(&roots, "p.A", "mainkotlin.java").as_deref(), Some("main/kotlin"), "{input}");
         assert_eq!(first_line(&roots, "p.A", "testjava.java").as_deref(), Some("test/java"), "{input}");
@@ -144,7 +118,7 @@ fn the_nearest_folder_with_sources_ends_the_search_and_so_does_a_repository() {
 
     let jar = folder.file("other/app.jar", "");
     assert_eq!(first_line(&SourceRoots::found(std::slice::from_ref(&jar)), "A", "Far.java").as_deref(), Some("far"));
-    fs::create_dir(folder.0.join("other/.git")).unwrap();
+    fs::create_dir(folder.path("other/.git")).unwrap();
     assert_eq!(first_line(&SourceRoots::found(&[jar]), "A", "Far.java"), None);
 }
 

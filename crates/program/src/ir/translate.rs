@@ -372,14 +372,6 @@ impl<'t> Translator<'t> {
 
     /// The method behind a lambda or method reference, if the bootstrap method makes one.
     fn lambda(&self, bootstrap: u16) -> Option<classfile::MethodHandle> {
-        let bootstrap = self.source.bootstraps.get(usize::from(bootstrap))?;
-        let factory = bootstrap.handle.member;
-        if self.names.text(factory.class.0) != "java/lang/invoke/LambdaMetafactory" {
-            return None;
-        }
-        match bootstrap.arguments.get(1) {
-            Some(Constant::Handle(handle)) => Some(*handle),
-            _ => None,
-        }
+        self.source.bootstraps.get(usize::from(bootstrap))?.lambda(self.names)
     }
 }

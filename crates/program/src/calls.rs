@@ -1,0 +1,225 @@
+//! The call graph: which methods a call may run, and in which order methods can be summarised.
+//!
+//! Class hierarchy analysis: a call may run the method of any subtype of the class it names; rapid type analysis leaves
+//! out classes that no code makes. A call with more possible targets than [`MAX_TARGETS`] says nothing about any one of
+//! them and is left open, like reflection and native code.
+
+use classfile::{CallKind, Class, Reference};
+use location::{ClassName, FieldName, MethodName};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::class::{ClassId, MethodId, Program};
+use crate::hierarchy::Hierarchy;
+
+/// More targets than this are [`Targets::Many`].
+pub const MAX_TARGETS: usize = 8;
+
+/// More subtypes than this are not looked through.
+const MAX_SUBTYPES: usize = 400;
+
+/// How virtual calls are resolved.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum CallGraph {
+    /// All subtypes count.
+    Hierarchy,
+    /// Only classes that some code makes count.
+    #[default]
+    Rapid,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Targets {
+    /// Exactly these methods, in order; none if only unknown code could run.
+    Known(SmallVec<[MethodId; 2]>),
+    Many,
+}
+
+impl Targets {
+    pub fn known(&self) -> &[MethodId] {
+        match self {
+            Targets::Known(methods) => methods,
+            Targets::Many => &[],
+        }
+    }
+}
+
+/// What a method's code names, each thing once.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Mentions {
+    pub(crate) calls: Vec<(CallKind, MethodName)>,
+    pub(crate) lambdas: Vec<MethodName>,
+    pub(crate) reads: Vec<FieldName>,
+    pub(crate) writes: Vec<FieldName>,
+}
+
+pub struct Calls {
+    pub hierarchy: Hierarchy,
+    kind: CallGraph,
+    /// By method.
+    pub(crate) mentions: Vec<Mentions>,
+    /// Classes that some code makes, or that may be made by code nobody sees.
+    made: FxHashSet<ClassName>,
+    callers: Vec<Vec<MethodId>>,
+    callees: Vec<Vec<MethodId>>,
+}
+
+impl Calls {
+    pub fn of(program: &Program, kind: CallGraph) -> Calls {
+        let hierarchy = Hierarchy::of(program);
+        let read: Vec<(Vec<Mentions>, FxHashSet<ClassName>)> =
+            (0..program.classes.len() as u32).into_par_iter().map(|class| mentions(program, ClassId(class))).collect();
+        let mut mentions = Vec::with_capacity(program.method_count());
+        let mut made = FxHashSet::default();
+        for (of_class, makes) in read {
+            mentions.extend(of_class);
+            made.extend(makes);
+        }
+        let mut calls = Calls { hierarchy, kind, mentions, made, callers: Vec::new(), callees: Vec::new() };
+        calls.connect(program);
+        calls
+    }
+
+    /// The methods that a call may run.
+    pub fn targets(&self, program: &Program, kind: CallKind, method: MethodName) -> Targets {
+        match kind {
+            CallKind::Static | CallKind::Special => {
+                Targets::Known(self.hierarchy.resolve_name(program, method).into_iter().collect())
+            }
+            CallKind::Virtual | CallKind::Interface => self.virtual_targets(program, method),
+        }
+    }
+
+    /// The methods that a call runs if its receiver is exactly of this class.
+    pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Targets {
+        let found = self.hierarchy.resolve(program, receiver, method.name, method.descriptor);
+        Targets::Known(found.into_iter().collect())
+    }
+
+    pub fn callers(&self, method: MethodId) -> &[MethodId] {
+        &self.callers[method.index()]
+    }
+
+    pub fn callees(&self, method: MethodId) -> &[MethodId] {
+        &self.callees[method.index()]
+    }
+
+    fn virtual_targets(&self, program: &Program, method: MethodName) -> Targets {
+        let mut targets: SmallVec<[MethodId; 2]> = SmallVec::new();
+        let Some(class) = program.class(method.class) else {
+            return Targets::Known(targets);
+        };
+        if let Some(declared) = self.hierarchy.resolve_name(program, method) {
+            let own = program.method(declared);
+            let class = program.header(program.class_of(declared));
+            if own.access.is_final() || own.access.is_private() || class.access.is_final() {
+                return Targets::Known(std::iter::once(declared).collect());
+            }
+        }
+        let mut seen: FxHashSet<ClassId> = FxHashSet::default();
+        let mut pending = vec![class];
+        while let Some(class) = pending.pop() {
+            if !seen.insert(class) {
+                continue;
+            }
+            if seen.len() > MAX_SUBTYPES {
+                return Targets::Many;
+            }
+            pending.extend(self.hierarchy.subtypes(class));
+            let header = program.header(class);
+            if header.access.is_abstract() || header.access.is_interface() || !self.is_made(program, class) {
+                continue;
+            }
+            let found = self.hierarchy.resolve(program, header.name, method.name, method.descriptor);
+            if let Some(found) = found.filter(|found| !program.method(*found).access.is_abstract())
+                && let Err(at) = targets.binary_search(&found)
+            {
+                if targets.len() == MAX_TARGETS {
+                    return Targets::Many;
+                }
+                targets.insert(at, found);
+            }
+        }
+        Targets::Known(targets)
+    }
+
+    /// Whether objects of exactly this class may exist. A public class may be made by code that is not here.
+    fn is_made(&self, program: &Program, class: ClassId) -> bool {
+        let header = program.header(class);
+        self.kind == CallGraph::Hierarchy || header.access.is_public() || self.made.contains(&header.name)
+    }
+
+    fn connect(&mut self, program: &Program) {
+        let mut distinct: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
+        let mut list = Vec::new();
+        for mentions in &self.mentions {
+            for call in &mentions.calls {
+                distinct.entry(*call).or_insert_with(|| {
+                    list.push(*call);
+                    list.len() as u32 - 1
+                });
+            }
+        }
+        let targets: Vec<Targets> =
+            list.par_iter().map(|(kind, method)| self.targets(program, *kind, *method)).collect();
+        let mut callees: Vec<Vec<MethodId>> = Vec::with_capacity(self.mentions.len());
+        for mentions in &self.mentions {
+            let mut own: Vec<MethodId> = Vec::new();
+            for call in &mentions.calls {
+                own.extend(targets[distinct[call] as usize].known());
+            }
+            for lambda in &mentions.lambdas {
+                own.extend(self.hierarchy.resolve_name(program, *lambda));
+            }
+            own.sort_unstable();
+            own.dedup();
+            callees.push(own);
+        }
+        let mut callers = vec![Vec::new(); callees.len()];
+        for (caller, own) in callees.iter().enumerate() {
+            for callee in own {
+                callers[callee.index()].push(MethodId(caller as u32));
+            }
+        }
+        self.callees = callees;
+        self.callers = callers;
+    }
+}
+
+fn mentions(program: &Program, class: ClassId) -> (Vec<Mentions>, FxHashSet<ClassName>) {
+    let entry = program.entry(class);
+    let mut all = vec![Mentions::default(); entry.header.methods.len()];
+    let mut made = FxHashSet::default();
+    let Ok(read) = Class::read(&entry.bytes) else { return (all, made) };
+    // A class that was read once is read again; what stands before trouble in its code counts.
+    let _ = read.references(&program.names, |method, reference| {
+        let Some(mentions) = all.get_mut(method) else { return };
+        match reference {
+            Reference::Call(kind, method) => mentions.calls.push((kind, method)),
+            Reference::Lambda(method) => mentions.lambdas.push(method),
+            Reference::Read(field) => mentions.reads.push(field),
+            Reference::Write(field) => mentions.writes.push(field),
+            Reference::New(class) => {
+                made.insert(class);
+            }
+        }
+    });
+    for mentions in &mut all {
+        unique(&mut mentions.calls);
+        unique(&mut mentions.lambdas);
+        unique(&mut mentions.reads);
+        unique(&mut mentions.writes);
+    }
+    (all, made)
+}
+
+/// Keeps the first of equal items. Lists are short but for generated code, which gets a set.
+fn unique<T: Copy + Eq + std::hash::Hash>(items: &mut Vec<T>) {
+    if items.len() < 2 {
+        return;
+    }
+    let mut seen = FxHashSet::default();
+    items.retain(|item| seen.insert(*item));
+    items.shrink_to_fit();
+}

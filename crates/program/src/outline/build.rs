@@ -1,0 +1,304 @@
+//! From a body to its outline.
+
+use classfile::CallKind;
+use smallvec::SmallVec;
+
+use super::flow::{Flow, Places};
+use super::{
+    Action, Argument, Condition, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start,
+};
+use crate::ir::{BlockId, Body, Op, Value};
+use crate::path::{Path, Paths, Root, Step};
+use crate::section::{Section, SectionKind, Sections};
+use crate::{ControlDependence, Program};
+
+/// The outline of one method. `matters` says which called methods deserve an event; others only pass their arguments
+/// on to their result.
+pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::MethodName) -> bool) -> Outline {
+    let sections = Sections::of(body, program);
+    let paths = Paths::new(body, program);
+    let building = Building { program, body, sections: &sections, paths: &paths };
+    let (places, events, perhaps) = building.places(&matters);
+    let flow = Flow::compute(&places);
+    let conditions = building.conditions(&places, &flow);
+    let control = building.control(&conditions);
+    let mut outline = Outline {
+        sections: sections.iter().map(|(_, section)| building.section(section, &places)).collect(),
+        conditions: conditions.iter().flatten().cloned().collect(),
+        ..Outline::default()
+    };
+    for (value, perhaps) in events.into_iter().zip(perhaps) {
+        let pc = body.instruction(value).pc;
+        outline.events.push(Event {
+            pc,
+            line: body.line(pc),
+            action: building.action(value, &places, &flow),
+            held: places.held[value.index()],
+            perhaps,
+            control: control[body.block_of(value).index()].clone(),
+        });
+    }
+    building.results(&mut outline, &places, &flow);
+    outline
+}
+
+struct Building<'b> {
+    program: &'b Program,
+    body: &'b Body,
+    sections: &'b Sections,
+    paths: &'b Paths<'b>,
+}
+
+impl<'b> Building<'b> {
+    /// Numbers the events, and notes what is held at each register.
+    fn places(&self, matters: &impl Fn(location::MethodName) -> bool) -> (Places<'b>, Vec<Value>, Vec<SectionSet>) {
+        let count = self.body.value_count();
+        let mut places = Places {
+            body: self.body,
+            event: vec![None; count],
+            held: vec![SectionSet::default(); count],
+            event_held: Vec::new(),
+            constructor: self.program.names.intern("<init>"),
+        };
+        let mut events = Vec::new();
+        let mut perhaps = Vec::new();
+        for (block, _) in self.body.blocks() {
+            self.sections.walk(self.body, block, |value, instruction, held| {
+                let mut certain = SectionSet::default();
+                let mut uncertain = SectionSet::default();
+                for held in held {
+                    let set = if held.certain { &mut certain } else { &mut uncertain };
+                    set.insert(held.section.index());
+                }
+                places.held[value.index()] = certain;
+                let is_event = match instruction.op {
+                    Op::GetField { .. } | Op::GetStatic(_) => !self.is_lock(value),
+                    Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => true,
+                    Op::Call { method, .. } => {
+                        self.sections.waited_by(value, held).len() > 0
+                            || (!self.sections.is_lock_operation(value) && matters(method))
+                    }
+                    Op::CallDynamic { dynamic, .. } => self.body.dynamic(dynamic).lambda.is_some(),
+                    _ => false,
+                };
+                if is_event {
+                    places.event[value.index()] = Some(EventId(events.len() as u32));
+                    places.event_held.push(certain);
+                    events.push(value);
+                    perhaps.push(uncertain);
+                }
+            });
+        }
+        (places, events, perhaps)
+    }
+
+    /// Whether a register only holds the lock of some section.
+    fn is_lock(&self, value: Value) -> bool {
+        self.sections
+            .iter()
+            .any(|(_, section)| section.object.is_some_and(|object| self.body.without_casts(object) == value))
+    }
+
+    fn section(&self, section: &Section, places: &Places<'_>) -> OutlineSection {
+        let pc = section.start.map_or(0, |start| self.body.instruction(start).pc);
+        let end = section.ends.iter().map(|end| self.body.instruction(*end).pc).min();
+        OutlineSection {
+            lock: self.name(&section.lock, places),
+            kind: section.lock_kind(),
+            mode: section.mode,
+            is_method: section.kind == SectionKind::Method,
+            reentrant: section.reentrant,
+            pc,
+            line: self.body.line(pc),
+            end_line: end.and_then(|end| self.body.line(end)),
+            inside: section.start.map_or(SectionSet::default(), |start| places.held[start.index()]),
+        }
+    }
+
+    fn name(&self, path: &Path, places: &Places<'_>) -> Name {
+        let start = match path.root {
+            Root::This => Start::Parameter(0),
+            Root::Class(class) => Start::Class(class),
+            Root::Static(field) => Start::Static(field),
+            Root::Unknown => Start::Unknown,
+            Root::Value(value) => match self.body.op(value) {
+                Op::Parameter(position) => Start::Parameter(*position),
+                Op::New(_) | Op::NewArray { .. } => Start::New(value.index() as u32),
+                Op::Call { .. } => {
+                    places.event[value.index()].map_or(Start::Local(value.index() as u32), Start::Result)
+                }
+                _ => Start::Local(value.index() as u32),
+            },
+        };
+        let steps = path
+            .steps
+            .iter()
+            .map(|step| match *step {
+                Step::Field(field) => NameStep::Field(field),
+                Step::Constant(index) => NameStep::Constant(index),
+                Step::Element(index) => NameStep::Element(index.index() as u32),
+            })
+            .collect();
+        Name { start, steps }
+    }
+
+    fn name_of(&self, value: Value, at: Value, places: &Places<'_>) -> Name {
+        self.name(&self.paths.of(value, at), places)
+    }
+
+    fn argument(&self, value: Value, at: Value, places: &Places<'_>, flow: &Flow<'_>) -> Argument {
+        let made = match self.body.op(self.body.without_casts(value)) {
+            Op::New(class) => Some(*class),
+            _ => None,
+        };
+        Argument { name: self.name_of(value, at, places), sources: flow.of([value], places.held[at.index()]), made }
+    }
+
+    fn action(&self, value: Value, places: &Places<'_>, flow: &Flow<'_>) -> Action {
+        let here = places.held[value.index()];
+        let none = || Name::start(Start::Unknown);
+        match *self.body.op(value) {
+            Op::GetField { base, field } => Action::Read {
+                base: self.name_of(base, value, places),
+                member: Member::Field(field),
+                address: flow.of([base], here),
+            },
+            Op::GetStatic(field) => {
+                Action::Read { base: none(), member: Member::Static(field), address: SmallVec::new() }
+            }
+            Op::ArrayLoad { array, index, .. } => Action::Read {
+                base: self.name_of(array, value, places),
+                member: Member::Elements,
+                address: flow.of([array, index], here),
+            },
+            Op::PutField { base, field, value: stored } => Action::Write {
+                base: self.name_of(base, value, places),
+                member: Member::Field(field),
+                address: flow.of([base], here),
+                value: flow.of([stored], here),
+                stored: self.name_of(stored, value, places),
+            },
+            Op::PutStatic { field, value: stored } => Action::Write {
+                base: none(),
+                member: Member::Static(field),
+                address: SmallVec::new(),
+                value: flow.of([stored], here),
+                stored: self.name_of(stored, value, places),
+            },
+            Op::ArrayStore { array, index, value: stored, .. } => Action::Write {
+                base: self.name_of(array, value, places),
+                member: Member::Elements,
+                address: flow.of([array, index], here),
+                value: flow.of([stored], here),
+                stored: self.name_of(stored, value, places),
+            },
+            Op::Call { kind, method, arguments } => {
+                let mut waits = SectionSet::default();
+                let held = self.sections.held_at(self.body, value).unwrap_or_default();
+                for section in self.sections.waited_by(value, &held) {
+                    waits.insert(section.index());
+                }
+                if !waits.is_empty() {
+                    return Action::Wait(waits);
+                }
+                Action::Call { kind, method, arguments: self.arguments(arguments, value, places, flow) }
+            }
+            Op::CallDynamic { dynamic, arguments } => {
+                let arguments = self.arguments(arguments, value, places, flow);
+                match self.body.dynamic(dynamic).lambda {
+                    Some(handle) => Action::Lambda { method: handle.member, arguments },
+                    None => Action::Call { kind: CallKind::Static, method: self.body.method, arguments },
+                }
+            }
+            // Only the kinds above are events.
+            _ => Action::Wait(SectionSet::default()),
+        }
+    }
+
+    fn arguments(
+        &self,
+        arguments: crate::ir::Operands,
+        at: Value,
+        places: &Places<'_>,
+        flow: &Flow<'_>,
+    ) -> Vec<Argument> {
+        self.body.operands(arguments).iter().map(|value| self.argument(*value, at, places, flow)).collect()
+    }
+
+    /// By block: the condition that its branch decides.
+    fn conditions(&self, places: &Places<'_>, flow: &Flow<'_>) -> Vec<Option<Condition>> {
+        let mut conditions = vec![None; self.body.block_count()];
+        for (block, _) in self.body.blocks() {
+            let Some(last) = self.body.terminator(block) else { continue };
+            let op = self.body.op(last);
+            if !matches!(op, Op::Branch { .. } | Op::Switch { .. }) {
+                continue;
+            }
+            let mut operands: SmallVec<[Value; 2]> = SmallVec::new();
+            self.body.for_each_operand(op, |operand| operands.push(operand));
+            let held = places.held[last.index()];
+            conditions[block.index()] = Some(Condition {
+                line: self.body.line(self.body.instruction(last).pc),
+                sources: flow.of(operands, held),
+                held,
+            });
+        }
+        conditions
+    }
+
+    /// By block: the numbers of all conditions that decide whether it runs, directly or by deciding another.
+    fn control(&self, conditions: &[Option<Condition>]) -> Vec<SmallVec<[u32; 4]>> {
+        let mut number = vec![0u32; conditions.len()];
+        let mut next = 0;
+        for (block, condition) in conditions.iter().enumerate() {
+            number[block] = next;
+            next += u32::from(condition.is_some());
+        }
+        let direct = ControlDependence::of(self.body);
+        let mut control: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); conditions.len()];
+        let mut changed = next > 0;
+        while changed {
+            changed = false;
+            for block in 0..conditions.len() {
+                for dependence in direct.of_block(BlockId::from_index(block)) {
+                    let branch = dependence.branch.index();
+                    let inherited = control[branch].clone();
+                    for condition in inherited.into_iter().chain([number[branch]]) {
+                        if let Err(at) = control[block].binary_search(&condition) {
+                            control[block].insert(at, condition);
+                            changed = true;
+                        }
+                    }
+                }
+            }
+        }
+        control
+    }
+
+    fn results(&self, outline: &mut Outline, places: &Places<'_>, flow: &Flow<'_>) {
+        let mut names: Vec<Name> = Vec::new();
+        let mut made = Vec::new();
+        for (value, instruction) in self.body.instructions() {
+            let Op::Return(Some(result)) = instruction.op else { continue };
+            // Every section of the method has ended when the caller gets the result.
+            for source in flow.of([result], SectionSet::default()) {
+                super::flow::add(&mut outline.result, source);
+            }
+            names.push(self.name_of(result, value, places));
+            made.push(match self.body.op(self.body.without_casts(result)) {
+                Op::New(class) => Some(*class),
+                _ => None,
+            });
+        }
+        if let Some((first, rest)) = names.split_first()
+            && rest.iter().all(|name| name == first)
+        {
+            outline.returns = Some(first.clone());
+        }
+        if let Some((first, rest)) = made.split_first()
+            && rest.iter().all(|class| class == first)
+        {
+            outline.makes = *first;
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Where each register's value comes from.
+//!
+//! Sparse over registers: a register has the union of its operands' sources. A value passes through a point of the
+//! code where each register on its way is set; a section that was open at its origin and is not open there has ended.
+
+use location::Symbol;
+use smallvec::SmallVec;
+
+use super::{EventId, Origin, SectionSet, Source, Sources};
+use crate::ir::{Body, Op, Value};
+
+/// More sources than this are cut: such a value depends on about everything.
+const MAX_SOURCES: usize = 24;
+
+/// What is known of a body before values are followed.
+pub(super) struct Places<'p> {
+    pub(super) body: &'p Body,
+    /// By register: its event, if it is one.
+    pub(super) event: Vec<Option<EventId>>,
+    /// By register: the sections that are open there.
+    pub(super) held: Vec<SectionSet>,
+    /// By event: the sections that are open there.
+    pub(super) event_held: Vec<SectionSet>,
+    /// The symbol `<init>`.
+    pub(super) constructor: Symbol,
+}
+
+impl Places<'_> {
+    /// A source as it is seen at a point where `here` is open.
+    fn passed(&self, source: Source, here: SectionSet) -> Source {
+        let open = match source.origin {
+            Origin::Parameter(_) => SectionSet::default(),
+            Origin::Event(event) => self.event_held[event.index()],
+        };
+        Source { origin: source.origin, ended: source.ended.union(open.without(here)) }
+    }
+}
+
+pub(super) struct Flow<'f> {
+    places: &'f Places<'f>,
+    sources: Vec<Sources>,
+}
+
+impl<'f> Flow<'f> {
+    pub(super) fn compute(places: &'f Places<'f>) -> Flow<'f> {
+        let body = places.body;
+        let mut flow = Flow { places, sources: vec![Sources::new(); body.value_count()] };
+        // Registers are numbered in reverse postorder: only values carried around loops need further passes.
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (value, instruction) in body.instructions() {
+                changed |= flow.step(value, &instruction.op);
+            }
+        }
+        flow
+    }
+
+    /// The sources of several values, as seen where `here` is open.
+    pub(super) fn of(&self, values: impl IntoIterator<Item = Value>, here: SectionSet) -> Sources {
+        let mut all = Sources::new();
+        for value in values {
+            for source in &self.sources[value.index()] {
+                add(&mut all, self.places.passed(*source, here));
+            }
+        }
+        all
+    }
+
+    fn step(&mut self, value: Value, op: &Op) -> bool {
+        let body = self.places.body;
+        let mut changed = false;
+        match *op {
+            Op::Parameter(position) => {
+                let source = Source { origin: Origin::Parameter(position), ended: SectionSet::default() };
+                return add(&mut self.sources[value.index()], source);
+            }
+            // What is put into an object that this method makes is part of it.
+            Op::PutField { base: object, value: part, .. } | Op::ArrayStore { array: object, value: part, .. }
+                if matches!(body.op(object), Op::New(_) | Op::NewArray { .. }) =>
+            {
+                return self.join(object, part, value);
+            }
+            Op::Call { method, arguments, .. } if method.name == self.places.constructor => {
+                if let [object, parts @ ..] = body.operands(arguments)
+                    && matches!(body.op(*object), Op::New(_))
+                {
+                    for part in parts {
+                        changed |= self.join(*object, *part, value);
+                    }
+                    return changed;
+                }
+            }
+            _ => {}
+        }
+        if let Some(event) = self.places.event[value.index()] {
+            let source = Source { origin: Origin::Event(event), ended: SectionSet::default() };
+            return add(&mut self.sources[value.index()], source);
+        }
+        let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
+        match op {
+            Op::Phi(_)
+            | Op::Negate(_)
+            | Op::Arithmetic(..)
+            | Op::Convert(_)
+            | Op::Compare(..)
+            | Op::Cast(..)
+            | Op::InstanceOf(..)
+            | Op::ArrayLength(_)
+            | Op::NewArray { .. }
+            | Op::Call { .. }
+            | Op::CallDynamic { .. } => body.for_each_operand(op, |operand| operands.push(operand)),
+            _ => {}
+        }
+        for operand in operands {
+            changed |= self.join(value, operand, value);
+        }
+        changed
+    }
+
+    /// What `from` holds flows into `into`, at the instruction `at`.
+    fn join(&mut self, into: Value, from: Value, at: Value) -> bool {
+        let here = self.places.held[at.index()];
+        let mut changed = false;
+        for source in self.sources[from.index()].clone() {
+            changed |= add(&mut self.sources[into.index()], self.places.passed(source, here));
+        }
+        changed
+    }
+}
+
+/// Adds a source; tells whether that changed anything.
+pub(super) fn add(sources: &mut Sources, source: Source) -> bool {
+    match sources.binary_search_by_key(&source.origin, |known| known.origin) {
+        Ok(at) => {
+            let ended = sources[at].ended.union(source.ended);
+            let changed = ended != sources[at].ended;
+            sources[at].ended = ended;
+            changed
+        }
+        Err(at) if sources.len() < MAX_SOURCES => {
+            sources.insert(at, source);
+            true
+        }
+        Err(_) => false,
+    }
+}

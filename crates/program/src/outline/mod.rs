@@ -1,0 +1,224 @@
+//! Outlines: what one method does that others can notice, without its instructions.
+//!
+//! An outline keeps the method's sections, its accesses and calls in the order of code, and how values flow between
+//! them: from parameters, reads and results of calls to writes, arguments, conditions and the method's own result. It
+//! follows from the bytes of the method's class alone, so it can be kept from one run to the next; what callees do is
+//! put in later (see `crate::summary`).
+
+mod build;
+mod flow;
+
+use classfile::CallKind;
+use location::{ClassName, FieldName, MethodName};
+use smallvec::SmallVec;
+
+pub use build::outline;
+
+use crate::lock::{LockKind, Mode};
+
+/// Number of an event in [`Outline::events`].
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EventId(pub u32);
+
+impl EventId {
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Sections of one method as a set of bits; sections beyond the 64th are in no set.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+pub struct SectionSet(pub u64);
+
+impl SectionSet {
+    pub fn insert(&mut self, section: usize) {
+        if section < 64 {
+            self.0 |= 1 << section;
+        }
+    }
+
+    pub fn contains(self, section: usize) -> bool {
+        section < 64 && self.0 >> section & 1 != 0
+    }
+
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    pub fn union(self, other: SectionSet) -> SectionSet {
+        SectionSet(self.0 | other.0)
+    }
+
+    pub fn without(self, other: SectionSet) -> SectionSet {
+        SectionSet(self.0 & !other.0)
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..64).filter(move |section| self.contains(*section))
+    }
+}
+
+/// Where a name starts.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Start {
+    /// Parameter by position; 0 is `this` in an instance method.
+    Parameter(u16),
+    Static(FieldName),
+    Class(ClassName),
+    /// Made here, by the instruction with this number.
+    New(u32),
+    /// What a call returned.
+    Result(EventId),
+    /// Some other register of this method.
+    Local(u32),
+    Unknown,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum NameStep {
+    Field(FieldName),
+    /// An element at a fixed position.
+    Constant(i32),
+    /// An element at the position that a register holds.
+    Element(u32),
+}
+
+/// The name of an object: a [`crate::Path`] without registers, so that it means something outside its method.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Name {
+    pub start: Start,
+    pub steps: SmallVec<[NameStep; 2]>,
+}
+
+impl Name {
+    pub fn start(start: Start) -> Name {
+        Name { start, steps: SmallVec::new() }
+    }
+
+    pub fn is_unknown(&self) -> bool {
+        self.start == Start::Unknown
+    }
+
+    /// Whether both name one object: equal, and known.
+    pub fn same(&self, other: &Name) -> bool {
+        !self.is_unknown() && self == other
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Origin {
+    Parameter(u16),
+    /// A read, or the result of a call.
+    Event(EventId),
+}
+
+/// One origin of a value, and the sections that were open there and have ended on the way from there.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Source {
+    pub origin: Origin,
+    pub ended: SectionSet,
+}
+
+/// All origins of a value, sorted by origin, each once.
+pub type Sources = SmallVec<[Source; 2]>;
+
+/// What an access touches: a field, a static field, or the elements of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Member {
+    Field(FieldName),
+    Static(FieldName),
+    Elements,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Argument {
+    pub name: Name,
+    pub sources: Sources,
+    /// The class of the object, where this method makes it itself.
+    pub made: Option<ClassName>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    Read {
+        base: Name,
+        member: Member,
+        /// Where the object and the position in it come from.
+        address: Sources,
+    },
+    Write {
+        base: Name,
+        member: Member,
+        address: Sources,
+        value: Sources,
+        /// The name of what is stored, for reasoning about hand-over and escape.
+        stored: Name,
+    },
+    Call {
+        kind: CallKind,
+        method: MethodName,
+        arguments: Vec<Argument>,
+    },
+    /// A lambda or method reference is made; it may run later, elsewhere. The arguments are what it captures.
+    Lambda {
+        method: MethodName,
+        arguments: Vec<Argument>,
+    },
+    /// The lock of these sections is let go and taken again.
+    Wait(SectionSet),
+}
+
+/// Something that the method does.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Event {
+    pub pc: u32,
+    pub line: Option<u32>,
+    pub action: Action,
+    /// Sections that are open here on every path.
+    pub held: SectionSet,
+    /// Sections that are open here on some path only.
+    pub perhaps: SectionSet,
+    /// Conditions that decide whether it happens, by number in [`Outline::conditions`].
+    pub control: SmallVec<[u32; 4]>,
+}
+
+/// A section of the method itself.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OutlineSection {
+    pub lock: Name,
+    pub kind: LockKind,
+    pub mode: Mode,
+    /// Whether it is the whole of a `synchronized` method.
+    pub is_method: bool,
+    pub reentrant: bool,
+    pub pc: u32,
+    pub line: Option<u32>,
+    /// Line of the end on the way without exceptions.
+    pub end_line: Option<u32>,
+    /// Sections that are open where this one begins.
+    pub inside: SectionSet,
+}
+
+/// A branch, and what its outcome depends on.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Condition {
+    pub line: Option<u32>,
+    pub sources: Sources,
+    /// Sections that are open where it is decided.
+    pub held: SectionSet,
+}
+
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Outline {
+    pub sections: Vec<OutlineSection>,
+    /// In the order of code.
+    pub events: Vec<Event>,
+    pub conditions: Vec<Condition>,
+    /// Where what the method returns comes from.
+    pub result: Sources,
+    /// The name of what it returns, if all returns agree.
+    pub returns: Option<Name>,
+    /// The class of what it returns, if it always makes a new object of one class.
+    pub makes: Option<ClassName>,
+}
