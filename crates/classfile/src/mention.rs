@@ -40,8 +40,9 @@ impl Class<'_> {
 pub fn classes_in(descriptor: &str) -> impl Iterator<Item = &str> {
     let mut rest = descriptor;
     std::iter::from_fn(move || {
-        let start = rest.find('L')? + 1;
-        let length = rest[start..].find(';')?;
+        // Descriptors are short: looking at each byte beats a search that has to be set up.
+        let start = rest.bytes().position(|byte| byte == b'L')? + 1;
+        let length = rest[start..].bytes().position(|byte| byte == b';')?;
         let class = &rest[start..start + length];
         rest = &rest[start + length + 1..];
         Some(class)

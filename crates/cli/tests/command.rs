@@ -69,7 +69,8 @@ fn mistakes_are_told_and_end_with_1() {
     assert_eq!(text(&output.stderr), "");
     let told = text(&output.stdout);
     assert!(told.starts_with("warning[reacquired-lock]: "), "{told}");
-    assert!(told.contains("| synchronized (ledger) {"), "{told}");
+    assert!(told.contains("\n\nerror[check-then-act]: "), "{told}");
+    assert!(told.contains("|     synchronized (ledger) {"), "{told}");
     assert!(told.ends_with(" in 1 class\n"), "{told}");
     assert!(!told.contains('\u{1b}'), "colours only on a terminal");
 }
@@ -153,7 +154,7 @@ fn json_has_what_scripts_rely_on() {
     assert_eq!(json["inputs"]["classes"], 1);
     assert!(json.get("run").is_none());
     let finding = json["findings"].as_array().unwrap().iter().find(|one| one["method"]["name"] == "withdraw").unwrap();
-    assert_eq!(finding["rule"], "reacquired-lock");
+    assert_eq!(finding["rule"], "check-then-act");
     assert_eq!(finding["evidence"], "pattern");
     assert_eq!(finding["method"]["class"], "Account");
     assert_eq!(finding["method"]["descriptor"], "(J)Z");

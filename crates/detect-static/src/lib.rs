@@ -5,6 +5,8 @@
 mod lock_pattern;
 mod stale_values;
 
+use std::cell::LazyCell;
+
 use finding::Finding;
 use program::{Program, Settings, Unreadable, Whole};
 
@@ -16,7 +18,15 @@ pub struct Detector {
     pub summary: &'static str,
     /// Whether `check` runs it unless told otherwise.
     pub default: bool,
-    check: fn(&Whole<'_>) -> Checked,
+    check: Check,
+}
+
+/// What a detector looks at.
+enum Check {
+    /// One method at a time.
+    Methods(fn(&Program) -> Checked),
+    /// The whole program.
+    Whole(fn(&Whole<'_>) -> Checked),
 }
 
 /// What came of a check.
@@ -38,9 +48,12 @@ pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
 /// The same with other assumptions about the program.
 pub fn check_with(program: &Program, detectors: &[&Detector], settings: Settings) -> Checked {
     let mut all = Checked::default();
-    let whole = Whole::of(program, settings);
+    let whole = LazyCell::new(|| Whole::of(program, settings));
     for detector in detectors {
-        let checked = (detector.check)(&whole);
+        let checked = match detector.check {
+            Check::Methods(check) => check(program),
+            Check::Whole(check) => check(&whole),
+        };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
     }

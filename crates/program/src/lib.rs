@@ -25,6 +25,7 @@ mod path;
 mod readable;
 mod section;
 mod show;
+mod texts;
 mod variable;
 mod whole;
 

@@ -9,6 +9,7 @@ use crate::class::{ClassEntry, ClassId, Counts, Program, Roots};
 use crate::derived::DerivedLocks;
 use crate::known::{Known, Platform};
 use crate::lock;
+use crate::texts::Texts;
 
 impl Program {
     /// Reads the classes to check, in parallel, and looks up the classes that they name and what those inherit from.
@@ -75,9 +76,9 @@ fn sort_by_name(classes: &mut [ClassEntry], names: &Names) {
 /// A thread reads so many classes before it hands over what they name: fewer repeat more names, more leave threads idle.
 const READ_AT_LEAST: usize = 64;
 
-/// Reads classes, in the order of their sources, and collects the names of the classes that they mention.
-fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry, Skipped>>, FxHashSet<Box<str>>) {
-    let parts: Vec<(Vec<_>, FxHashSet<_>)> = sources
+/// Reads classes, in the order of their sources, and collects which classes they name.
+fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry, Skipped>>, FxHashSet<ClassName>) {
+    let parts: Vec<(Vec<_>, Vec<_>)> = sources
         .into_par_iter()
         .with_min_len(READ_AT_LEAST)
         .fold(
@@ -87,10 +88,9 @@ fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry,
                 (classes, mentioned)
             },
         )
-        .map(|(classes, mentioned)| (classes, mentioned.classes))
+        .map(|(classes, mentioned)| (classes, mentioned.classes.iter().map(|class| names.class(class)).collect()))
         .collect();
-    let mut parts = parts.into_iter();
-    let (mut classes, mut mentioned) = parts.next().unwrap_or_default();
+    let (mut classes, mut mentioned) = (Vec::new(), FxHashSet::default());
     for (more, names) in parts {
         classes.extend(more);
         mentioned.extend(names);
@@ -123,12 +123,12 @@ fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> R
     Ok((header, may_lock))
 }
 
-/// Which classes the classes to check name, each thing once.
+/// Which classes the classes to check name.
 #[derive(Default)]
 struct Mentioned {
-    classes: FxHashSet<Box<str>>,
+    classes: Texts,
     /// Descriptors whose classes are among `classes`: those that code uses ...
-    used: FxHashSet<Box<str>>,
+    used: Texts,
     /// ... and those of declared members.
     declared: FxHashSet<Symbol>,
 }
@@ -149,14 +149,11 @@ impl Mentioned {
     }
 
     fn add_class(&mut self, class: &str) {
-        if !self.classes.contains(class) {
-            self.classes.insert(class.into());
-        }
+        self.classes.insert(class);
     }
 
     fn add_descriptor(&mut self, descriptor: &str) {
-        if !self.used.contains(descriptor) {
-            self.used.insert(descriptor.into());
+        if self.used.insert(descriptor) {
             classes_in(descriptor).for_each(|class| self.add_class(class));
         }
     }
@@ -172,14 +169,13 @@ struct LookedUp {
 
 /// Finds the classes that are mentioned and not checked, and what they inherit from.
 fn look_up(
-    mentioned: FxHashSet<Box<str>>,
+    mentioned: FxHashSet<ClassName>,
     mut seen: FxHashSet<ClassName>,
     mut known: Known,
     names: &Names,
 ) -> LookedUp {
     let mut result = LookedUp { found: Vec::new(), missing: Vec::new(), skipped: Vec::new() };
-    let mut wanted: Vec<ClassName> =
-        mentioned.iter().map(|class| names.class(class)).filter(|class| seen.insert(*class)).collect();
+    let mut wanted: Vec<ClassName> = mentioned.into_iter().filter(|class| seen.insert(*class)).collect();
     while !wanted.is_empty() {
         wanted.sort_by_cached_key(|class| names.text(class.0));
         let before = result.found.len();

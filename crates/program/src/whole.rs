@@ -5,14 +5,17 @@ use std::sync::OnceLock;
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
+use crate::outline::Outline;
 use crate::sharing::Sharings;
-use crate::summary::Summaries;
+use crate::summary::{Summaries, outlines};
 use crate::thread::{Threads, World};
 use crate::variable::Variables;
 
-/// How far from a section a method may be and still matter: so many calls up, and from there so many down.
-const UP: usize = 4;
-const DOWN: usize = 4;
+/// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
+/// that keeps to [`MAX_METHODS`] counts, so that very large programs are looked at less deeply, and not for hours.
+const REACHES: [(usize, usize); 6] = [(4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)];
+
+const MAX_METHODS: usize = 40_000;
 
 /// What is assumed of the program.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -27,6 +30,8 @@ pub struct Whole<'p> {
     pub summaries: Summaries,
     pub variables: Variables,
     world: World,
+    is_full: bool,
+    outlines: OnceLock<Vec<Option<Outline>>>,
     threads: OnceLock<Threads>,
     sharings: OnceLock<Sharings>,
 }
@@ -36,30 +41,38 @@ impl<'p> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
         let matters = matters(program, &calls);
         let summaries = Summaries::of(program, &calls, |method| matters[method.index()]);
-        Whole::with(program, calls, summaries, settings.world)
+        Whole::with(program, calls, summaries, settings.world, false)
     }
 
     /// With a summary of every method, not only of those that matter.
     pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
         let summaries = Summaries::of(program, &calls, |_| true);
-        Whole::with(program, calls, summaries, settings.world)
+        Whole::with(program, calls, summaries, settings.world, true)
     }
 
-    fn with(program: &'p Program, calls: Calls, summaries: Summaries, world: World) -> Whole<'p> {
+    fn with(program: &'p Program, calls: Calls, summaries: Summaries, world: World, is_full: bool) -> Whole<'p> {
         let variables = Variables::of(program, &summaries);
-        let (threads, sharings) = (OnceLock::new(), OnceLock::new());
-        Whole { program, calls, summaries, variables, world, threads, sharings }
+        let (outlines, threads, sharings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+        Whole { program, calls, summaries, variables, world, is_full, outlines, threads, sharings }
+    }
+
+    /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
+    pub fn outlines(&self) -> &[Option<Outline>] {
+        if self.is_full {
+            return &self.summaries.outlines;
+        }
+        self.outlines.get_or_init(|| outlines(self.program, |_| true))
     }
 
     /// What starts what, and which threads run a method; found when it is first asked for.
     pub fn threads(&self) -> &Threads {
-        self.threads.get_or_init(|| Threads::of(self.program, &self.calls, &self.summaries.outlines, self.world))
+        self.threads.get_or_init(|| Threads::of(self.program, &self.calls, self.outlines(), self.world))
     }
 
     /// Which fields are shared, and why others are not; found when it is first asked for.
     pub fn sharings(&self) -> &Sharings {
-        self.sharings.get_or_init(|| Sharings::of(self.program, &self.calls, &self.summaries.outlines, self.threads()))
+        self.sharings.get_or_init(|| Sharings::of(self.program, &self.calls, self.outlines(), self.threads()))
     }
 
     pub fn cover(&self) -> Cover<'_> {
@@ -69,31 +82,33 @@ impl<'p> Whole<'p> {
 
 /// By method: whether it goes through a section, leads to one, or is called on the way.
 fn matters(program: &Program, calls: &Calls) -> Vec<bool> {
-    let mut matters = vec![false; program.known_method_count()];
-    let mut edge: Vec<MethodId> = Vec::new();
-    for method in program.methods() {
-        if program.may_lock(method) || calls.has_library_section(program, method) {
-            matters[method.index()] = true;
-            edge.push(method);
+    let has_section = |method: &MethodId| program.may_lock(*method) || calls.has_library_section(program, *method);
+    let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
+    let mut reached = vec![false; program.known_method_count()];
+    for (up, down) in REACHES {
+        reached.fill(false);
+        sections.iter().for_each(|method| reached[method.index()] = true);
+        spread(&mut reached, sections.clone(), up, |method| calls.callers(method));
+        let above = program.methods().filter(|method| reached[method.index()]).collect();
+        spread(&mut reached, above, down, |method| calls.callees(method));
+        if reached.iter().filter(|reached| **reached).count() <= MAX_METHODS {
+            break;
         }
     }
-    let spread = |edge: &mut Vec<MethodId>, matters: &mut Vec<bool>, next: &dyn Fn(MethodId) -> Vec<MethodId>| {
-        let mut reached = Vec::new();
+    reached
+}
+
+/// Marks what can be reached from `edge` in so many steps.
+fn spread<'c>(reached: &mut [bool], mut edge: Vec<MethodId>, steps: usize, next: impl Fn(MethodId) -> &'c [MethodId]) {
+    for _ in 0..steps {
+        let mut further = Vec::new();
         for method in edge.drain(..) {
             for other in next(method) {
-                if !std::mem::replace(&mut matters[other.index()], true) {
-                    reached.push(other);
+                if !std::mem::replace(&mut reached[other.index()], true) {
+                    further.push(*other);
                 }
             }
         }
-        *edge = reached;
-    };
-    for _ in 0..UP {
-        spread(&mut edge, &mut matters, &|method| calls.callers(method).to_vec());
+        edge = further;
     }
-    let mut edge: Vec<MethodId> = program.methods().filter(|method| matters[method.index()]).collect();
-    for _ in 0..DOWN {
-        spread(&mut edge, &mut matters, &|method| calls.callees(method).to_vec());
-    }
-    matters
 }

@@ -12,7 +12,7 @@ use super::zip::Entry;
 const HEADER_SIZE: usize = 30;
 const HEADER_MAGIC: [u8; 4] = *b"PK\x03\x04";
 
-/// What a thread uses again for every entry. Setting up an inflater costs more than inflating a small class.
+/// What a thread uses again for every entry, so that an inflater and its window are set up once.
 struct Scratch {
     inflater: Decompress,
     packed: Vec<u8>,
@@ -31,8 +31,8 @@ thread_local! {
 const PACKED_KEPT: usize = 1 << 20;
 /// Entries up to this size are inflated in a buffer that stays in the processor's cache, and then copied.
 const UNPACKED_KEPT: usize = 1 << 16;
-/// The inflater's fast loop wants room behind input and output; without it the end of every entry, a tenth of a typical
-/// class, goes through the slow one.
+/// The inflater's fast loop wants room behind input and output; without it the end of every entry goes through the slow
+/// one.
 const SLACK: usize = 320;
 
 /// The entry's bytes, at most [`Entry::size`] of them.

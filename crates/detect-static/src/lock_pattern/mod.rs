@@ -17,20 +17,19 @@ mod rules;
 mod state;
 
 use program::ir::Body;
-use program::{Sections, Whole};
+use program::{Program, Sections};
 
-use crate::{Checked, Detector};
+use crate::{Check, Checked, Detector};
 use state::Witness;
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "lock-pattern",
     summary: "a lock let go and taken again while another lock is held",
     default: true,
-    check,
+    check: Check::Methods(check),
 };
 
-fn check(whole: &Whole<'_>) -> Checked {
-    let program = whole.program;
+fn check(program: &Program) -> Checked {
     let mut checked = Checked::default();
     let found = program.visit_bodies(
         |method| program.may_lock(method),

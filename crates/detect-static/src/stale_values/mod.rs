@@ -19,13 +19,13 @@ mod rules;
 use program::Whole;
 use rayon::prelude::*;
 
-use crate::{Checked, Detector};
+use crate::{Check, Checked, Detector};
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "stale-values",
     summary: "a value read in one section decides or becomes what a later one on the same lock writes",
     default: true,
-    check,
+    check: Check::Whole(check),
 };
 
 fn check(whole: &Whole<'_>) -> Checked {

@@ -107,17 +107,16 @@ fn is_mistake(whole: &Whole<'_>, method: MethodId, summary: &Summary, stale: &St
     // Data that nobody changes is never old.
     !whole.variables.writers(stale.variable).is_empty()
         && whole.variables.belong_together(stale.variable, stale.written)
-        && !is_handed_over(whole, summary, stale, read)
+        && !is_handed_over(whole, summary, stale)
         && !is_set_if_different(stale, write)
         && !is_validated(whole, summary, stale, write)
         && !is_covered(whole, method, summary, stale, read, write)
 }
 
 /// Whether the section of the read takes the value out of where it was: this thread owns it from then on.
-fn is_handed_over(whole: &Whole<'_>, summary: &Summary, stale: &Stale, read: &Access) -> bool {
+fn is_handed_over(whole: &Whole<'_>, summary: &Summary, stale: &Stale) -> bool {
     summary.accesses.iter().any(|access| {
         access.is_write
-            && access.event == read.event
             && access.held.contains(stale.first)
             && access.value.is_empty()
             && matches!(access.member, Member::Field(_) | Member::Static(_))

@@ -28,16 +28,9 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    /// Outlines all methods, and summarises those that `wanted` accepts.
+    /// Outlines and summarises the methods that `wanted` accepts.
     pub fn of(program: &Program, calls: &Calls, wanted: impl Fn(MethodId) -> bool + Sync) -> Summaries {
-        let mut outlines: Vec<Option<Outline>> = Vec::new();
-        outlines.resize_with(program.known_method_count(), || None);
-        let matters = |_: MethodName| true;
-        let made =
-            program.visit_bodies(|_| true, |method, body| (method, crate::outline::outline(program, &body, matters)));
-        for (method, outline) in made.into_iter().flatten() {
-            outlines[method.index()] = Some(outline);
-        }
+        let outlines = outlines(program, &wanted);
         let holdings = Holdings::of(program, calls, &outlines);
         let mut all = Summaries { outlines, summaries: Vec::new(), holdings };
         all.summaries.resize_with(program.known_method_count(), || None);
@@ -78,6 +71,18 @@ impl Summaries {
         }
         done
     }
+}
+
+/// By method: its outline, if `wanted` accepts it and it has code that can be read.
+pub(crate) fn outlines(program: &Program, wanted: impl Fn(MethodId) -> bool + Sync) -> Vec<Option<Outline>> {
+    let mut outlines: Vec<Option<Outline>> = Vec::new();
+    outlines.resize_with(program.known_method_count(), || None);
+    let matters = |_: MethodName| true;
+    let made = program.visit_bodies(wanted, |method, body| (method, crate::outline::outline(program, &body, matters)));
+    for (method, outline) in made.into_iter().flatten() {
+        outlines[method.index()] = Some(outline);
+    }
+    outlines
 }
 
 /// Components grouped so that each group needs only earlier ones.

@@ -149,7 +149,7 @@ impl Composing<'_, '_> {
                     address: given.clone(),
                     control: control.clone(),
                     expects: if is_write { expects.clone() } else { Influences::new() },
-                    is_compound: is_write && model.is_compound(),
+                    is_compound: is_write && looks_for_itself(model),
                 });
                 if !is_write {
                     seen = added;
@@ -239,6 +239,12 @@ impl Composing<'_, '_> {
             self.influence[id.index()] = result;
         }
     }
+}
+
+/// Whether a write depends on what is there at that moment, and not on what was there before: it is told what to expect,
+/// or computes from the present state.
+fn looks_for_itself(model: CallModel) -> bool {
+    model.access == model::Access::Update && (model.revalidates.is_some() || !model.runs.is_empty())
 }
 
 /// The state of an array is its elements, wherever it is touched from.

@@ -20,6 +20,7 @@ use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, SectionSet};
 
 pub use compose::Summaries;
+pub(crate) use compose::outlines;
 pub use holding::{Holding, Holdings};
 pub use order::components;
 pub(crate) use order::components_of;
@@ -99,7 +100,7 @@ pub struct Access {
     pub control: Influences,
     /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
     pub expects: Influences,
-    /// Reads and writes in one step: an update that nothing comes between.
+    /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`.
     pub is_compound: bool,
 }
 

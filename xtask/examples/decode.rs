@@ -1,7 +1,7 @@
 //! Reads the classes of archives and decodes every instruction of every method; prints what it found and the most memory
 //! it held. The reading benchmark runs it as a process of its own, and it is a quick way to try an archive.
 //!
-//! `decode [--threads N] [--read-only | --resolve] PATH...`
+//! `decode [--threads N] [--read-only | --resolve | --sections] PATH...`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example speaks on the terminal")]
 
 use std::fs::File;
@@ -12,6 +12,7 @@ use std::time::Instant;
 use classfile::archive::{ArchiveReader, Contents, Kind, ReadAt};
 use classfile::{Class, ClassSource, Error};
 use location::Names;
+use program::{Known, Program, Sections};
 use rayon::prelude::*;
 
 struct Input {
@@ -41,6 +42,8 @@ enum Work {
     Read,
     Decode,
     Resolve,
+    /// Methods that may contain a section as registers with their sections, the rest scanned: what a check begins with.
+    Sections,
 }
 
 fn main() -> ExitCode {
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
             "--threads" => threads = arguments.next().and_then(|number| number.parse().ok()).unwrap_or(threads),
             "--read-only" => work = Work::Read,
             "--resolve" => work = Work::Resolve,
+            "--sections" => work = Work::Sections,
             _ => paths.push(argument),
         }
     }
@@ -85,6 +89,7 @@ fn run(paths: &[String], work: Work) -> io::Result<()> {
         Work::Read => Vec::new(),
         Work::Decode => contents.sources.par_iter().map(decode).collect(),
         Work::Resolve => contents.sources.par_iter().map(|source| resolve(source, &names)).collect(),
+        Work::Sections => sections(std::mem::take(&mut contents.sources)),
     };
     let total = start.elapsed();
 
@@ -110,6 +115,14 @@ fn run(paths: &[String], work: Work) -> io::Result<()> {
     println!("total_ms {:.1}", total.as_secs_f64() * 1e3);
     println!("peak_kb {}", peak_memory().unwrap_or(0));
     Ok(())
+}
+
+/// Methods with a section and their sections; one entry per class read, so that the count of classes is told.
+fn sections(sources: Vec<ClassSource>) -> Vec<Result<(usize, usize), Error>> {
+    let program = Program::load(sources, Known::default());
+    let found = program
+        .visit_bodies(|method| program.may_lock(method), |_, body| Ok((1, Sections::of(&body, &program).iter().len())));
+    found.into_iter().map(|found| found.unwrap_or_else(|unreadable| Err(unreadable.reason))).collect()
 }
 
 /// Methods and instructions of a class, each instruction decoded and dropped.
