@@ -30,11 +30,15 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: &[Option<Outli
     let mut rows = Rows::of_roots(&graph, &components, &roots);
     let mut open = Vec::new();
     if world != World::Closed {
-        let closed = match world {
-            World::Auto => closed_entries(&entries, &sites.starts, &started_at, &rows),
-            World::Open | World::Closed => FxHashSet::default(),
-        };
-        open = open_methods(program, calls, &entries, &rows, &closed);
+        // What only may be called, by one of many targets or by the library, closes no class.
+        let mut closed = FxHashSet::default();
+        let mut by_main = Rows::default();
+        if world == World::Auto && entries.iter().any(|entry| entry.kind == EntryKind::Main) {
+            let plain = Graph::of_plain_calls(calls, program.known_method_count(), &started);
+            by_main = Rows::of_roots(&plain, &plain.components(|_| true), &roots);
+            closed = closed_entries(&entries, &sites.starts, &started_at, &by_main);
+        }
+        open = open_methods(program, calls, &entries, &by_main, &closed);
         if !open.is_empty() {
             entries.push(Entry {
                 method: None,

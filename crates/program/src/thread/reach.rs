@@ -23,6 +23,17 @@ pub(super) struct Graph {
 }
 
 impl Graph {
+    /// Only calls that say whom they call, for what a program surely is made of.
+    pub(super) fn of_plain_calls(calls: &Calls, methods: usize, started: &FxHashSet<(MethodId, MethodId)>) -> Graph {
+        let mut graph = Graph { ends: Vec::with_capacity(methods), callees: Vec::new(), methods };
+        for method in (0..methods as u32).map(MethodId) {
+            let callees = calls.callees(method).iter().copied();
+            graph.callees.extend(callees.filter(|callee| !started.contains(&(method, *callee))));
+            graph.ends.push(graph.callees.len() as u32);
+        }
+        graph
+    }
+
     /// `started` are pairs of a method and a lambda that it only makes to be started; `entries` are run by threads of
     /// their own.
     pub(super) fn of(
