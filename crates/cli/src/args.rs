@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use program::thread::World;
 
 use crate::analyze::AnalyzeArgs;
 use crate::convert::TraceArgs;
@@ -33,7 +34,7 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 all was written; 2 wrong usage or input; 3 a part of the trace was lost, the rest was written.
     Trace(TraceArgs),
-    /// Print a method as the analysis sees it: instructions, sections, locks
+    /// Print a method or field as the analysis sees it: instructions, sections, locks, threads
     Show(ShowArgs),
     /// Print what a rule means, why it matters and how to fix it; without a rule, list them
     Explain(ExplainArgs),
@@ -47,6 +48,9 @@ pub(crate) struct CheckArgs {
 
     #[command(flatten)]
     pub(crate) known: KnownArgs,
+
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
 
     /// Where sources are: the folder that holds the top packages; may be repeated
     ///
@@ -79,6 +83,48 @@ pub(crate) struct KnownArgs {
     pub(crate) jdk: Option<PathBuf>,
 }
 
+/// What is assumed of the program.
+#[derive(Args)]
+pub(crate) struct SettingArgs {
+    /// Who calls the code: `closed`, only the `main`s and what they start; `open`, two threads call every public method;
+    /// `auto`, closed for what a `main` that starts threads reaches, open for the rest
+    #[arg(long, value_name = "WORLD", default_value = "auto")]
+    world: WorldArg,
+
+    /// Which classes a virtual call may go to: `cha`, all that fit; `rta`, those that some code makes
+    #[arg(long, value_name = "KIND", default_value = "rta")]
+    call_graph: CallGraphArg,
+}
+
+impl SettingArgs {
+    pub(crate) fn settings(&self) -> program::Settings {
+        program::Settings {
+            call_graph: match self.call_graph {
+                CallGraphArg::Cha => program::CallGraph::Hierarchy,
+                CallGraphArg::Rta => program::CallGraph::Rapid,
+            },
+            world: match self.world {
+                WorldArg::Auto => World::Auto,
+                WorldArg::Closed => World::Closed,
+                WorldArg::Open => World::Open,
+            },
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WorldArg {
+    Auto,
+    Closed,
+    Open,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CallGraphArg {
+    Cha,
+    Rta,
+}
+
 /// Where a report goes and what it looks like, for every command that writes one.
 #[derive(Args)]
 pub(crate) struct OutputArgs {
@@ -107,20 +153,23 @@ impl ValueEnum for FormatArg {
 
 #[derive(Args)]
 #[command(
-    override_usage = "fissure show [OPTIONS] CLASS.METHOD PATH...\n       fissure show --problems [OPTIONS] PATH..."
+    override_usage = "fissure show [OPTIONS] CLASS.MEMBER PATH...\n       fissure show --problems [OPTIONS] PATH..."
 )]
 pub(crate) struct ShowArgs {
     /// List the methods that could not be analysed, and those whose sections do not balance, instead of one method
     #[arg(long)]
     pub(crate) problems: bool,
 
-    /// The method as `pkg.Class.method`, or a part of that from the right (not with `--problems`); then directories,
-    /// class files and archives to look in
-    #[arg(required = true, value_name = "CLASS.METHOD PATH")]
+    /// The method or field as `pkg.Class.member`, or a part of that from the right (not with `--problems`); then
+    /// directories, class files and archives to look in
+    #[arg(required = true, value_name = "CLASS.MEMBER PATH")]
     pub(crate) targets: Vec<PathBuf>,
 
     #[command(flatten)]
     pub(crate) known: KnownArgs,
+
+    #[command(flatten)]
+    pub(crate) settings: SettingArgs,
 }
 
 #[derive(Args)]

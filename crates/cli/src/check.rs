@@ -1,6 +1,5 @@
 //! `fissure check`: class files in, report out.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -8,7 +7,7 @@ use detect_static::{Checked, DETECTORS, Detector};
 use program::{Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
-use crate::args::{CheckArgs, KnownArgs};
+use crate::args::CheckArgs;
 use crate::input::{self, InputOptions};
 use crate::known;
 use crate::nearest::nearest;
@@ -25,8 +24,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         given => SourceRoots::given(given)?,
     };
 
-    let Analysed { program, checked, skipped } =
-        with_jobs(args.jobs, || analyse(&args.paths, &args.known, &detectors))??;
+    let Analysed { program, checked, skipped } = with_jobs(args.jobs, || analyse(args, &detectors))??;
     let findings = checked.findings;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -59,9 +57,10 @@ struct Analysed {
     skipped: Vec<classfile::Skipped>,
 }
 
-fn analyse(paths: &[PathBuf], known: &KnownArgs, detectors: &[&Detector]) -> Result<Analysed> {
+fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Analysed> {
+    let paths = &args.paths;
     let progress = Progress::new();
-    let known = known::open(known, &InputOptions::default())?;
+    let known = known::open(&args.known, &InputOptions::default())?;
     progress.tell("reading");
     let inputs = input::load(paths, &InputOptions::default())?;
     if inputs.sources.is_empty() && inputs.skipped.is_empty() {
@@ -71,7 +70,7 @@ fn analyse(paths: &[PathBuf], known: &KnownArgs, detectors: &[&Detector]) -> Res
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
-    let checked = detect_static::check(&program, detectors);
+    let checked = detect_static::check_with(&program, detectors, args.settings.settings());
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));

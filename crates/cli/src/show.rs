@@ -1,12 +1,11 @@
-//! `fissure show`: a method as the analysis sees it.
+//! `fissure show`: a method or field as the analysis sees it.
 
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use program::summary::Summaries;
-use program::{CallGraph, Calls, MethodId, Program};
+use program::{FieldId, MethodId, Program, Whole};
 
 use crate::args::{KnownArgs, ShowArgs};
 use crate::input::{self, InputOptions};
@@ -20,27 +19,37 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
     if args.problems {
         return output::print(&problems(&load(&args.targets, &args.known)?)).map(|()| ExitCode::SUCCESS);
     }
-    let (method, paths) = match args.targets.split_first() {
-        Some((method, paths)) if !paths.is_empty() => (method.to_string_lossy(), paths),
-        _ => bail!("`show` takes a method and where to look for it: fissure show CLASS.METHOD PATH..."),
+    let (member, paths) = match args.targets.split_first() {
+        Some((member, paths)) if !paths.is_empty() => (member.to_string_lossy(), paths),
+        _ => bail!("`show` takes a method or field and where to look for it: fissure show CLASS.MEMBER PATH..."),
     };
     let program = load(paths, &args.known)?;
     let methods: Vec<MethodId> =
-        program.methods().filter(|candidate| is_named(&full_name(&program, *candidate), &method)).collect();
-    match methods.len() {
-        0 => bail!("there is no method `{method}` in {} classes{}", program.class_count(), hint(&program, &method)),
-        count if count > MOST => bail!("`{method}` names {count} methods; add the class or package"),
+        program.methods().filter(|candidate| is_named(&full_name(&program, *candidate), &member)).collect();
+    let fields: Vec<FieldId> = program
+        .classes()
+        .flat_map(|class| program.fields_of(class))
+        .filter(|field| is_named(&program.readable_field(*field), &member))
+        .collect();
+    match methods.len() + fields.len() {
+        0 => bail!(
+            "there is no method or field `{member}` in {} classes{}",
+            program.class_count(),
+            hint(&program, &member)
+        ),
+        count if count > MOST => bail!("`{member}` names {count} methods and fields; add the class or package"),
         _ => {}
     }
-    let calls = Calls::of(&program, CallGraph::default());
-    let summaries = Summaries::of(&program, &calls, |_| true);
-    let texts: Vec<String> = methods
-        .into_iter()
-        .map(|method| {
-            let summary = program::show_summary(&program, &summaries, method);
-            format!("{}summary\n{summary}", program::show_method(&program, method))
-        })
-        .collect();
+    let whole = Whole::in_full(&program, args.settings.settings());
+    let of_methods = methods.into_iter().map(|method| {
+        let threads = program::thread::show_threads(&program, &whole.calls, whole.threads(), method);
+        let summary = program::show_summary(&program, &whole.summaries, method);
+        format!("{}{threads}summary\n{summary}", program::show_method(&program, method))
+    });
+    let of_fields = fields.into_iter().map(|field| {
+        program::sharing::show_field(&program, &whole.summaries, whole.threads(), whole.sharings(), field)
+    });
+    let texts: Vec<String> = of_methods.chain(of_fields).collect();
     output::print(&texts.join("\n"))?;
     Ok(ExitCode::SUCCESS)
 }

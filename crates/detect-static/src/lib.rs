@@ -8,7 +8,7 @@ mod stale_values;
 use std::cell::LazyCell;
 
 use finding::Finding;
-use program::{CallGraph, Program, Unreadable, Whole};
+use program::{Program, Settings, Unreadable, Whole};
 
 /// One algorithm that looks for one or more rules.
 pub struct Detector {
@@ -42,8 +42,13 @@ pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETE
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
+    check_with(program, detectors, Settings::default())
+}
+
+/// The same with other assumptions about the program.
+pub fn check_with(program: &Program, detectors: &[&Detector], settings: Settings) -> Checked {
     let mut all = Checked::default();
-    let whole = LazyCell::new(|| Whole::of(program, CallGraph::default()));
+    let whole = LazyCell::new(|| Whole::of(program, settings));
     for detector in detectors {
         let checked = match detector.check {
             Check::Methods(check) => check(program),

@@ -20,6 +20,9 @@ pub const MAX_TARGETS: usize = 8;
 /// More subtypes than this are not looked through.
 const MAX_SUBTYPES: usize = 400;
 
+/// The same where all targets are wanted, however many.
+const MANY_SUBTYPES: usize = 20_000;
+
 /// How virtual calls are resolved.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CallGraph {
@@ -65,6 +68,8 @@ pub struct Calls {
     made: FxHashSet<ClassName>,
     callers: Vec<Vec<MethodId>>,
     callees: Vec<Vec<MethodId>>,
+    /// What the calls that the program's code has may run.
+    resolved: FxHashMap<(CallKind, MethodName), Targets>,
 }
 
 impl Calls {
@@ -86,6 +91,7 @@ impl Calls {
             made,
             callers: Vec::new(),
             callees: Vec::new(),
+            resolved: FxHashMap::default(),
         };
         calls.connect(program);
         calls
@@ -93,6 +99,13 @@ impl Calls {
 
     /// The methods that a call may run.
     pub fn targets(&self, program: &Program, kind: CallKind, method: MethodName) -> Targets {
+        match self.resolved.get(&(kind, method)) {
+            Some(known) => known.clone(),
+            None => self.resolve(program, kind, method),
+        }
+    }
+
+    fn resolve(&self, program: &Program, kind: CallKind, method: MethodName) -> Targets {
         match kind {
             CallKind::Static | CallKind::Special => {
                 Targets::Known(self.hierarchy.resolve_name(program, method).into_iter().collect())
@@ -165,6 +178,26 @@ impl Calls {
         Targets::Known(targets)
     }
 
+    /// Every method that a call with many targets may run, up to a limit.
+    pub(crate) fn many_targets(&self, program: &Program, method: MethodName) -> Vec<MethodId> {
+        let mut targets = Vec::new();
+        let mut seen: FxHashSet<ClassId> = FxHashSet::default();
+        let mut pending: Vec<ClassId> = program.class(method.class).into_iter().collect();
+        while let Some(class) = pending.pop() {
+            if !seen.insert(class) || seen.len() > MANY_SUBTYPES {
+                continue;
+            }
+            pending.extend(self.hierarchy.subtypes(class));
+            let header = program.header(class);
+            if !header.access.is_abstract() && !header.access.is_interface() && self.is_made(program, class) {
+                targets.extend(self.hierarchy.resolve(program, header.name, method.name, method.descriptor));
+            }
+        }
+        targets.sort_unstable();
+        targets.dedup();
+        targets
+    }
+
     /// Whether objects of exactly this class may exist. A public class may be made by code that is not here.
     pub(crate) fn is_made(&self, program: &Program, class: ClassId) -> bool {
         let header = program.header(class);
@@ -183,7 +216,7 @@ impl Calls {
             }
         }
         let targets: Vec<Targets> =
-            list.par_iter().map(|(kind, method)| self.targets(program, *kind, *method)).collect();
+            list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect();
         let mut callees: Vec<Vec<MethodId>> = Vec::with_capacity(self.mentions.len());
         for mentions in &self.mentions {
             let mut own: Vec<MethodId> = Vec::new();
@@ -205,6 +238,7 @@ impl Calls {
         }
         self.callees = callees;
         self.callers = callers;
+        self.resolved = list.into_iter().zip(targets).collect();
     }
 }
 

@@ -228,15 +228,9 @@ impl Program {
         self.class_of_field[field.0 as usize]
     }
 
-    pub fn field_name(&self, field: FieldId) -> FieldName {
-        let class = self.header(self.class_of_field(field)).name;
-        let field = self.field(field);
-        FieldName { class, name: field.name, descriptor: field.descriptor }
-    }
-
     /// `pkg.Foo.field`
     pub fn readable_field(&self, field: FieldId) -> String {
-        let class = self.header(self.class_of_field[field.0 as usize]).name;
+        let class = self.header(self.class_of_field(field)).name;
         format!("{}.{}", self.names.readable_class(class), self.names.text(self.field(field).name))
     }
 

@@ -40,6 +40,11 @@ impl Hierarchy {
         &self.subtypes[class.0 as usize]
     }
 
+    /// Whether a class itself declares such a method.
+    pub fn declares(&self, class: ClassId, name: Symbol, descriptor: Symbol) -> bool {
+        self.declared.contains_key(&(class, name, descriptor))
+    }
+
     /// The method that runs when `name` and `descriptor` are called on an object of exactly this class: the nearest
     /// declaration up the superclasses, else a default method of an interface.
     pub fn resolve(&self, program: &Program, class: ClassName, name: Symbol, descriptor: Symbol) -> Option<MethodId> {

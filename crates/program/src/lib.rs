@@ -42,4 +42,4 @@ pub use readable::Readable;
 pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};
 pub use show::{show_method, show_problems, show_summary};
 pub use variable::{Place, Variable, Variables};
-pub use whole::Whole;
+pub use whole::{Settings, Whole};

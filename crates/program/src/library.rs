@@ -20,7 +20,8 @@ impl Library {
         let mut seen_fields: FxHashSet<FieldName> = FxHashSet::default();
         let (mut methods, mut fields) = (Vec::new(), Vec::new());
         for mentions in &calls.mentions {
-            methods.extend(mentions.calls.iter().map(|(_, method)| *method).filter(|method| seen.insert(*method)));
+            let called = mentions.calls.iter().map(|(_, method)| *method).chain(mentions.lambdas.iter().copied());
+            methods.extend(called.filter(|method| seen.insert(*method)));
             let touched = mentions.reads.iter().chain(&mentions.writes).copied();
             fields.extend(touched.filter(|field| seen_fields.insert(*field)));
         }

@@ -1,9 +1,13 @@
 //! The whole program: what a detector may ask beyond one method.
 
+use std::sync::OnceLock;
+
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
+use crate::sharing::Sharings;
 use crate::summary::Summaries;
+use crate::thread::{Threads, World};
 use crate::variable::Variables;
 
 /// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
@@ -12,20 +16,52 @@ const REACHES: [(usize, usize); 6] = [(4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0
 
 const MAX_METHODS: usize = 40_000;
 
+/// What is assumed of the program.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Settings {
+    pub call_graph: CallGraph,
+    pub world: World,
+}
+
 pub struct Whole<'p> {
     pub program: &'p Program,
     pub calls: Calls,
     pub summaries: Summaries,
     pub variables: Variables,
+    world: World,
+    threads: OnceLock<Threads>,
+    sharings: OnceLock<Sharings>,
 }
 
 impl<'p> Whole<'p> {
-    pub fn of(program: &'p Program, call_graph: CallGraph) -> Whole<'p> {
-        let calls = Calls::of(program, call_graph);
+    pub fn of(program: &'p Program, settings: Settings) -> Whole<'p> {
+        let calls = Calls::of(program, settings.call_graph);
         let matters = matters(program, &calls);
         let summaries = Summaries::of(program, &calls, |method| matters[method.index()]);
+        Whole::with(program, calls, summaries, settings.world)
+    }
+
+    /// With a summary of every method, not only of those that matter.
+    pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
+        let calls = Calls::of(program, settings.call_graph);
+        let summaries = Summaries::of(program, &calls, |_| true);
+        Whole::with(program, calls, summaries, settings.world)
+    }
+
+    fn with(program: &'p Program, calls: Calls, summaries: Summaries, world: World) -> Whole<'p> {
         let variables = Variables::of(program, &summaries);
-        Whole { program, calls, summaries, variables }
+        let (threads, sharings) = (OnceLock::new(), OnceLock::new());
+        Whole { program, calls, summaries, variables, world, threads, sharings }
+    }
+
+    /// What starts what, and which threads run a method; found when it is first asked for.
+    pub fn threads(&self) -> &Threads {
+        self.threads.get_or_init(|| Threads::of(self.program, &self.calls, &self.summaries.outlines, self.world))
+    }
+
+    /// Which fields are shared, and why others are not; found when it is first asked for.
+    pub fn sharings(&self) -> &Sharings {
+        self.sharings.get_or_init(|| Sharings::of(self.program, &self.calls, &self.summaries.outlines, self.threads()))
     }
 
     pub fn cover(&self) -> Cover<'_> {

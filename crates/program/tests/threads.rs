@@ -2,11 +2,13 @@
 //!
 //! - where something is started: `starts CODE, once` or `starts CODE, many: WHY`;
 //! - with `//@ facts: threads`, on the first line of each method: `run by THREADS`;
-//! - with `//@ facts: sharing`, at each write of a field: `FIELD: SHARING`;
+//! - with `//@ facts: sharing`, at each write of a field that is not final: `FIELD` or `contents of FIELD`, and the reason;
+//! - with `//@ facts: order`, `before` and `after` where nothing is started yet, or all is over;
 //! - `//@ facts: open` or `closed` choose the world.
 
 use classfile::ClassSource;
 use fixture::{Compiled, Fact};
+use program::sharing::{Sharing, Sharings, describe};
 use program::summary::Summaries;
 use program::thread::{At, Many, Threads, World};
 use program::{CallGraph, Calls, Known, MethodId, Program};
@@ -33,7 +35,7 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
     let summaries = Summaries::of(program, &calls, |_| true);
     let threads = Threads::of(program, &calls, &summaries.outlines, world);
     let mut facts = Vec::new();
-    for (index, entry) in threads.entries().iter().enumerate() {
+    for entry in threads.entries() {
         let code = entry.method.map(|method| program.names.readable_method(program.method_name(method)));
         for site in &entry.sites {
             let times = match entry.many {
@@ -43,7 +45,6 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
             let text = format!("starts {}, {times}", code.clone().unwrap_or_default());
             facts.push(fact(program, site.at.method, site.line, text));
         }
-        let _ = index;
     }
     for site in threads.unknown_starts() {
         facts.push(fact(program, site.at.method, site.line, "starts something".to_owned()));
@@ -70,8 +71,30 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
             }
         }
     }
+    if asks_for("sharing") {
+        facts.extend(sharing(program, &calls, &summaries, &threads));
+    }
     facts.sort();
     facts.dedup();
+    facts
+}
+
+/// At each write of a field, of a checked class, what is said of it.
+fn sharing(program: &Program, calls: &Calls, summaries: &Summaries, threads: &Threads) -> Vec<Fact> {
+    let sharings = Sharings::of(program, calls, &summaries.outlines, threads);
+    let mut facts = Vec::new();
+    for field in program.classes().flat_map(|class| program.fields_of(class)) {
+        for access in sharings.accesses(field).iter().filter(|access| access.is_write) {
+            let answer = if access.of_contents { sharings.contents(field) } else { sharings.field(field) };
+            let Some(answer) = answer.filter(|answer| *answer != Sharing::Final) else { continue };
+            let line =
+                summaries.outline(access.at.method).and_then(|outline| outline.events[access.at.event.index()].line);
+            let name = program.names.text(program.field(field).name);
+            let what = if access.of_contents { "contents of " } else { "" };
+            let text = format!("{what}{name} {}", describe(program, threads, answer));
+            facts.push(fact(program, access.at.method, line, text));
+        }
+    }
     facts
 }
 

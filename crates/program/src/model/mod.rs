@@ -31,6 +31,7 @@ pub use call::{
 };
 pub use entry::{EntryPoint, TaskEntry, immutable_classes, task_entries};
 pub use line::Origin;
+pub(crate) use lookup::linearize;
 pub use lookup::{Ancestry, Models, NamedMethod, Supertypes, named_methods};
 
 /// All tables. A class is in one of them alone.

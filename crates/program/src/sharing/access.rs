@@ -17,22 +17,22 @@ pub(super) struct Accesses {
 
 impl Accesses {
     pub(super) fn of(program: &Program, outlines: &[Option<Outline>], threads: &Threads) -> Accesses {
-        let found: Vec<_> = outlines
+        let found: Vec<Finding<'_>> = outlines
             .par_iter()
             .enumerate()
             .filter_map(|(method, outline)| Some((MethodId(method as u32), outline.as_ref()?)))
             .map(|(method, outline)| {
                 let mut finding = Finding { threads, method, outline, found: Vec::new(), leaks: Vec::new() };
                 finding.all(program);
-                (finding.found, finding.leaks)
+                finding
             })
             .collect();
         let mut accesses = Accesses::default();
-        for (touched, leaks) in found {
-            for (field, access) in touched {
+        for finding in found {
+            for (field, access) in finding.found {
                 accesses.fields.entry(field).or_default().push(access);
             }
-            accesses.leaks.extend(leaks);
+            accesses.leaks.extend(finding.leaks);
         }
         accesses
     }

@@ -103,7 +103,7 @@ impl Deciding<'_> {
             Some(Overlap { first: *writer, second: *other })
         });
         let Some(conflict) = conflict else { return Sharing::NeverAtOnce };
-        if !is_static && let Some(holder) = self.escapes.owner(self.program, self.calls, class) {
+        if !is_static && let Some(holder) = self.escapes.owner(class) {
             return Sharing::OwnedBy(holder);
         }
         match writers.as_slice() {

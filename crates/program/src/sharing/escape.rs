@@ -31,12 +31,14 @@ enum Place {
 }
 
 pub(super) struct Escapes {
-    /// Where a value goes from each place, in order.
-    leads: FxHashMap<Place, Vec<Place>>,
+    /// Where a value goes from each place, sorted.
+    leads: Vec<(Place, Place)>,
     /// By class: where its objects are made.
     made: FxHashMap<ClassId, Vec<Place>>,
     /// Classes with objects that other threads may know, ancestors of such included.
     out: FxHashSet<ClassId>,
+    /// By class: the field that alone holds its objects.
+    owners: FxHashMap<ClassId, FieldId>,
 }
 
 impl Escapes {
@@ -53,27 +55,29 @@ impl Escapes {
                 flows
             })
             .collect();
-        let mut leads: FxHashMap<Place, Vec<Place>> = FxHashMap::default();
-        let mut comes_from: FxHashMap<Place, Vec<Place>> = FxHashMap::default();
+        let mut leads: Vec<(Place, Place)> = Vec::with_capacity(found.iter().map(|flows| flows.edges.len()).sum());
         let mut made: FxHashMap<ClassId, Vec<Place>> = FxHashMap::default();
         let mut class_of: FxHashMap<Place, ClassId> = FxHashMap::default();
         for flows in &found {
-            for (from, to) in &flows.edges {
-                leads.entry(*from).or_default().push(*to);
-                comes_from.entry(*to).or_default().push(*from);
-            }
+            leads.extend(&flows.edges);
             for (place, class) in &flows.made {
                 if let Some(class) = program.class(*class) {
                     let known = made.entry(class).or_default();
-                    if !known.contains(place) {
+                    if class_of.insert(*place, class).is_none() {
                         known.push(*place);
-                        class_of.insert(*place, class);
                     }
                 }
             }
         }
-        let mut escapes = Escapes { leads, made, out: FxHashSet::default() };
+        leads.par_sort_unstable();
+        let mut comes_from: Vec<(Place, Place)> = leads.iter().map(|(from, to)| (*to, *from)).collect();
+        comes_from.par_sort_unstable();
+        let mut escapes = Escapes { leads, made, out: FxHashSet::default(), owners: FxHashMap::default() };
         escapes.spread(program, threads, &comes_from, &class_of);
+        let out: Vec<ClassId> = program.classes().filter(|class| escapes.out.contains(class)).collect();
+        let owners: Vec<(ClassId, FieldId)> =
+            out.par_iter().filter_map(|class| Some((*class, escapes.find_owner(program, calls, *class)?))).collect();
+        escapes.owners = owners.into_iter().collect();
         escapes
     }
 
@@ -81,7 +85,7 @@ impl Escapes {
         &mut self,
         program: &Program,
         threads: &Threads,
-        comes_from: &FxHashMap<Place, Vec<Place>>,
+        comes_from: &[(Place, Place)],
         class_of: &FxHashMap<Place, ClassId>,
     ) {
         let mut pending = vec![Place::Outside];
@@ -96,8 +100,17 @@ impl Escapes {
             let statics = header.fields.iter().zip(program.fields_of(class));
             pending.extend(statics.filter(|(field, _)| field.access.is_static()).map(|(_, id)| Place::Field(id)));
         }
-        let frameworks = threads.entries().iter().filter(|entry| entry.kind == EntryKind::Framework);
-        classes.extend(frameworks.filter_map(|entry| entry.method).map(|method| program.class_of(method)));
+        // Whoever calls a method has the object.
+        let called = threads.open.iter().filter(|method| {
+            let own = program.method(**method);
+            !own.access.is_static() && program.names.text(own.name) != "<init>"
+        });
+        classes.extend(called.map(|method| program.class_of(*method)));
+        // A task is known to the thread that runs it, and to the one that made it.
+        let runs = threads.entries().iter().filter(|entry| entry.kind != EntryKind::Main);
+        let runs = runs.filter_map(|entry| entry.method);
+        let on_objects = runs.filter(|method| !program.method(*method).access.is_static());
+        classes.extend(on_objects.map(|method| program.class_of(method)));
         let mut seen: FxHashSet<Place> = FxHashSet::default();
         loop {
             while let Some(class) = classes.pop() {
@@ -109,7 +122,7 @@ impl Escapes {
             }
             let Some(place) = pending.pop() else { return };
             if seen.insert(place) {
-                pending.extend(comes_from.get(&place).into_iter().flatten().copied());
+                pending.extend(beside(comes_from, place));
                 classes.extend(class_of.get(&place));
             }
         }
@@ -121,7 +134,11 @@ impl Escapes {
     }
 
     /// The private field that alone holds all objects of a class, which only methods beside that field make.
-    pub(super) fn owner(&self, program: &Program, calls: &Calls, class: ClassId) -> Option<FieldId> {
+    pub(super) fn owner(&self, class: ClassId) -> Option<FieldId> {
+        self.owners.get(&class).copied()
+    }
+
+    fn find_owner(&self, program: &Program, calls: &Calls, class: ClassId) -> Option<FieldId> {
         if !calls.hierarchy.subtypes(class).is_empty() {
             return None;
         }
@@ -146,17 +163,31 @@ impl Escapes {
                 Place::Result(method) => results.push(method),
                 _ => {}
             }
-            pending.extend(self.leads.get(&place).into_iter().flatten().copied());
+            pending.extend(beside(&self.leads, place));
         }
         let holder = holder.filter(|field| program.field(*field).access.is_private())?;
         let home = program.class_of_field(holder);
         let is_inside = |method: MethodId| program.class_of(method) == home;
-        let are_made_there = made.iter().all(|place| matches!(place, Place::New(method, _) if is_inside(*method)));
+        // Put there by the code that makes it: what comes by another way may be in two holders.
+        let are_made_there = made.iter().all(|place| {
+            matches!(place, Place::New(method, _) if is_inside(*method) && !program.method(*method).access.is_static())
+                && beside(&self.leads, *place).any(|next| next == Place::Field(holder))
+        });
+        let is_stored_again = seen
+            .iter()
+            .filter(|place| !made.contains(place))
+            .any(|place| beside(&self.leads, *place).any(|next| next == Place::Field(holder)));
         let are_kept = results.iter().all(|method| {
             program.class_of(*method) == class || is_inside(*method) && program.method(*method).access.is_private()
         });
-        (are_made_there && are_kept).then_some(holder)
+        (are_made_there && are_kept && !is_stored_again).then_some(holder)
     }
+}
+
+/// The second places of all pairs that begin with a place.
+fn beside(pairs: &[(Place, Place)], place: Place) -> impl Iterator<Item = Place> {
+    let start = pairs.partition_point(|(first, _)| *first < place);
+    pairs[start..].iter().take_while(move |(first, _)| *first == place).map(|(_, second)| *second)
 }
 
 struct Flows<'f> {

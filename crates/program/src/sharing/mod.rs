@@ -8,6 +8,7 @@ mod construct;
 mod decide;
 mod escape;
 mod own;
+mod show;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -15,7 +16,9 @@ use rustc_hash::FxHashMap;
 use crate::calls::Calls;
 use crate::class::{FieldId, Program};
 use crate::outline::Outline;
-use crate::thread::{At, EntryId, Overlap, Threads};
+use crate::thread::{At, EntryId, EntryKind, Overlap, Threads};
+
+pub use show::show_field;
 
 use access::Accesses;
 use decide::Deciding;
@@ -115,11 +118,12 @@ pub fn describe(program: &Program, threads: &Threads, sharing: Sharing) -> Strin
         Sharing::NeverAtOnce => "ordered: those who touch it never run at the same time".to_owned(),
         Sharing::SingleWriter(entry) => format!("written by {} alone, read by others", name(entry)),
         Sharing::OwnedBy(field) => {
-            format!("owned: its objects are only held by `{}`", program.names.readable_field(program.field_name(field)))
+            format!("owned: its objects are only held by `{}`", program.readable_field(field))
         }
-        Sharing::Shared(Overlap { first, second }) if first == second => {
-            format!("shared: several {} at once", name(first))
-        }
+        Sharing::Shared(Overlap { first, second }) if first == second => match threads.entry(first).kind {
+            EntryKind::Callers => "shared: two callers at once".to_owned(),
+            _ => format!("shared: several of {} at once", name(first)),
+        },
         Sharing::Shared(Overlap { first, second }) => format!("shared: {} and {}", name(first), name(second)),
     }
 }

@@ -22,9 +22,10 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: &[Option<Outli
     let finder = Finder { program, calls, outlines, library: &library, stores: &stores };
     let sites = Sites::of(&finder);
     let started = started_lambdas(&finder, &sites.starts);
-    let graph = Graph::of(program, calls, &started);
-    let components = graph.components(|_| true);
     let (mut entries, started_at) = entries(program, calls, &sites.starts);
+    let run: FxHashSet<MethodId> = entries.iter().filter_map(|entry| entry.method).collect();
+    let graph = Graph::of(program, calls, &started, &run);
+    let components = graph.components(|_| true);
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
     let mut rows = Rows::of_roots(&graph, &components, &roots);
     let mut open = Vec::new();

@@ -2,10 +2,11 @@
 
 use location::ClassName;
 
-use super::task::{At, Finder, Found, MAX_SITES, is_static, makes};
+use super::reference::Yielded;
+use super::task::{At, Finder, Found, MAX_SITES, Run, is_static, makes};
 use crate::class::{FieldId, MethodId};
 use crate::model::Returns;
-use crate::outline::{Action, Event, Member, Object, Objects, Start};
+use crate::outline::{Action, Argument, Event, Member, Object, Objects, Start};
 
 impl Finder<'_> {
     pub(super) fn elements(
@@ -60,12 +61,49 @@ impl Finder<'_> {
                         }
                     }
                 } else if let (Some(first), false) = (arguments.first(), model.returns == Returns::Unrelated) {
-                    self.elements(at.method, &first.objects, wanted, found, depth);
+                    let mut is_mapped = false;
+                    for argument in arguments.iter().skip(1) {
+                        for yielded in self.yielded_by(at.method, argument) {
+                            is_mapped |= self.mapped(at.method, first, yielded, wanted, found, depth);
+                        }
+                    }
+                    if !is_mapped {
+                        self.elements(at.method, &first.objects, wanted, found, depth);
+                    }
                 } else {
                     self.by_type(wanted, found);
                 }
             }
             _ => self.by_type(wanted, found),
+        }
+    }
+
+    /// Elements that a function makes of others; tells whether it makes any.
+    fn mapped(
+        &self,
+        method: MethodId,
+        receiver: &Argument,
+        yielded: Yielded<'_>,
+        wanted: ClassName,
+        found: &mut Found,
+        depth: usize,
+    ) -> bool {
+        match yielded {
+            Yielded::Returned(body, returned) if !returned.is_empty() => {
+                self.values(body, returned, wanted, found, depth);
+                true
+            }
+            Yielded::New(constructor) => {
+                match self.run_of(constructor.class, wanted) {
+                    Some(run) => found.runs.push(Run { method: run, object: None, lambda: None }),
+                    None if self.library.model(constructor).is_some_and(|model| model.wraps.is_some()) => {
+                        self.elements(method, &receiver.objects, wanted, found, depth);
+                    }
+                    None => return false,
+                }
+                true
+            }
+            Yielded::Returned(..) => false,
         }
     }
 
@@ -77,7 +115,7 @@ impl Finder<'_> {
     }
 
     pub(super) fn elements_of_field(&self, field: FieldId, wanted: ClassName, found: &mut Found, depth: usize) {
-        let (puts, stores) = (self.stores.put_into(field), self.stores.of_field(field));
+        let (puts, stores) = (self.stores.held_in(field), self.stores.of_field(field));
         if puts.len() + stores.len() > MAX_SITES || puts.is_empty() && stores.is_empty() {
             return self.by_type(wanted, found);
         }

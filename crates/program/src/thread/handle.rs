@@ -45,6 +45,12 @@ impl Finder<'_> {
                 if !matches!(object, Object::Unknown | Object::Int(_)) {
                     handles.push(Handle::Is(Holder::Object(method, self.plain(*object))));
                 }
+                if let Object::Parameter(position) = *object {
+                    for (maker, receiver) in self.run_over(method, position) {
+                        let containers = self.containers(maker, &receiver.objects, depth);
+                        handles.extend(containers.into_iter().map(Handle::ElementOf));
+                    }
+                }
                 continue;
             };
             match self.event(At { method, event }).map(|event| &event.action) {
@@ -96,6 +102,10 @@ impl Finder<'_> {
             }
             _ => {}
         }
+    }
+
+    pub(super) fn containers_of(&self, method: MethodId, objects: &Objects) -> Vec<Holder> {
+        self.containers(method, objects, MAX_DEPTH)
     }
 
     /// Names for containers, through iterators and views.

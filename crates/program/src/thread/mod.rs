@@ -11,6 +11,8 @@ mod element;
 mod handle;
 mod order;
 mod reach;
+mod reference;
+mod show;
 mod site;
 mod task;
 mod times;
@@ -24,6 +26,7 @@ use crate::library::Library;
 use crate::outline::{EventId, Outline};
 
 pub(crate) use bits::Bits;
+pub use show::show_threads;
 pub use site::{EntryKind, Serial};
 pub use task::At;
 pub(crate) use task::{fields_read, held_by};

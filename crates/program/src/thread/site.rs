@@ -103,7 +103,7 @@ impl Sites {
     }
 }
 
-fn is_wait(model: &CallModel) -> bool {
+pub(super) fn is_wait(model: &CallModel) -> bool {
     model
         .orders
         .is_some_and(|order| matches!(order.kind, OrderKind::Join | OrderKind::JoinAll) && order.when != When::Perhaps)
@@ -112,7 +112,9 @@ fn is_wait(model: &CallModel) -> bool {
 impl Finder<'_> {
     /// Whether a method names something that starts or joins.
     fn may_start(&self, method: MethodId) -> bool {
-        self.calls.mentions[method.index()].calls.iter().any(|(_, called)| {
+        let mentions = &self.calls.mentions[method.index()];
+        let mut called = mentions.calls.iter().map(|(_, called)| called).chain(&mentions.lambdas);
+        called.any(|called| {
             self.library
                 .model(*called)
                 .is_some_and(|model| model.starts.is_some() || is_wait(&model) || self.is_stream(&model, *called))
@@ -127,9 +129,14 @@ impl Finder<'_> {
         let (mut starts, mut joins) = (Vec::new(), Vec::new());
         let Some(outline) = self.outline(method) else { return (starts, joins) };
         for (index, event) in outline.events.iter().enumerate() {
+            let at = At { method, event: EventId(index as u32) };
+            if let Action::Lambda { method: called, arguments } = &event.action {
+                let (start, join) = self.referred(at, event, *called, arguments);
+                starts.extend(start);
+                joins.extend(join);
+            }
             let Action::Call { method: called, arguments, .. } = &event.action else { continue };
             let Some(model) = self.library.model(*called) else { continue };
-            let at = At { method, event: EventId(index as u32) };
             if model.starts.is_some() {
                 starts.extend(self.start(at, event, &model, *called, arguments));
             } else if self.is_stream(&model, *called) && self.is_parallel(method, &arguments[0].objects, 32) {
@@ -143,11 +150,20 @@ impl Finder<'_> {
                     in_loop: event.in_loop,
                     is_executor: model.orders.is_some_and(|order| order.kind == OrderKind::JoinAll),
                     handles: self.handles(method, &receiver.objects),
-                    is_whole: self.is_static_result(method, &receiver.objects),
+                    is_whole: self.is_static_result(method, &receiver.objects)
+                        || self.is_run_over(method, &receiver.objects),
                 });
             }
         }
         (starts, joins)
+    }
+
+    /// `threads.forEach(thread -> thread.join())`
+    fn is_run_over(&self, method: MethodId, objects: &Objects) -> bool {
+        objects.iter().any(|object| match *object {
+            Object::Parameter(position) => !self.run_over(method, position).is_empty(),
+            _ => false,
+        })
     }
 
     /// `CompletableFuture.allOf(...)`
@@ -200,14 +216,7 @@ impl Finder<'_> {
                 self.tasks_in(at.method, task, self.program.names.class(class))
             }
         };
-        let kind = match (start.on, serial) {
-            (Runner::EventThread, _) => EntryKind::EventThread,
-            (Runner::Completer, _) => EntryKind::Future,
-            (Runner::NewThread, _) => EntryKind::Thread,
-            _ if self.program.names.text(called.class.0).ends_with("Timer") => EntryKind::Timer,
-            (_, Some(_)) => EntryKind::SingleThread,
-            _ => EntryKind::Pool,
-        };
+        let kind = self.kind(start.on, serial, called);
         let mut handles = self.kept_handles(at.method, &smallvec::smallvec![Object::Event(at.event)]);
         handles.extend(self.kept_handles(at.method, &task.objects));
         Some(Site {
@@ -229,6 +238,26 @@ impl Finder<'_> {
             handles,
             executors: executor.map_or(Vec::new(), |executor| self.handles(at.method, &executor.objects)),
         })
+    }
+
+    /// What kind of thread runs a task.
+    pub(super) fn kind(&self, on: Runner, serial: Option<Serial>, called: MethodName) -> EntryKind {
+        match (on, serial) {
+            (Runner::EventThread, _) => EntryKind::EventThread,
+            (Runner::Completer, _) => EntryKind::Future,
+            (Runner::NewThread, _) => EntryKind::Thread,
+            _ if self.program.names.text(called.class.0).ends_with("Timer") => EntryKind::Timer,
+            (_, Some(_)) => EntryKind::SingleThread,
+            _ => EntryKind::Pool,
+        }
+    }
+
+    /// What the tasks of an executor have in common, if it has one thread.
+    pub(super) fn serial(&self, method: MethodId, executor: &Objects) -> Option<Serial> {
+        match self.pool(method, executor, 6) {
+            Threads::One(made) => Some(Serial::Executor(made)),
+            _ => None,
+        }
     }
 
     fn parallel(
@@ -286,7 +315,7 @@ impl Finder<'_> {
         })
     }
 
-    fn parameter(&self, method: MethodName, index: u8) -> Option<ClassName> {
+    pub(super) fn parameter(&self, method: MethodName, index: u8) -> Option<ClassName> {
         let descriptor = classfile::parse_method(self.program.names.text(method.descriptor), &self.program.names)?;
         match descriptor.parameters.get(usize::from(index))? {
             Type::Reference(class) => Some(*class),

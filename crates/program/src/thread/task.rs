@@ -66,7 +66,7 @@ impl Stores {
         self.fields.get(&field).map_or(&[], Vec::as_slice)
     }
 
-    pub(crate) fn put_into(&self, field: FieldId) -> &[At] {
+    pub(crate) fn held_in(&self, field: FieldId) -> &[At] {
         self.puts.get(&field).map_or(&[], Vec::as_slice)
     }
 }
@@ -85,9 +85,8 @@ fn stores_of(library: &Library, method: MethodId, outline: &Outline) -> Vec<(Fie
             Action::Call { method, arguments, .. }
                 if arguments.len() > 1 && library.model(*method).is_some_and(|model| model.access.writes()) =>
             {
-                for field in fields_read(library, outline, &arguments[0].objects) {
-                    found.push((field, at, true));
-                }
+                let fields = fields_read(library, outline, &arguments[0].objects);
+                found.extend(fields.into_iter().map(|field| (field, at, true)));
             }
             _ => {}
         }
@@ -182,8 +181,12 @@ impl<'f> Finder<'f> {
             }
             Object::Parameter(position) => {
                 let given = self.given(method, position);
-                if given.is_empty() {
+                let over = self.run_over(method, position);
+                if given.is_empty() && over.is_empty() {
                     self.by_type(wanted, found);
+                }
+                for (maker, receiver) in over {
+                    self.elements(maker, &receiver.objects, wanted, found, depth);
                 }
                 for (caller, argument) in given {
                     self.values(caller, &argument.objects, wanted, found, depth);
@@ -348,7 +351,7 @@ impl<'f> Finder<'f> {
     }
 
     /// The method of the program that runs when an object of this class is started as a `wanted`.
-    fn run_of(&self, class: ClassName, wanted: ClassName) -> Option<MethodId> {
+    pub(super) fn run_of(&self, class: ClassName, wanted: ClassName) -> Option<MethodId> {
         let entry =
             self.calls.task_entry(self.program, wanted).or_else(|| self.calls.task_entry(self.program, class))?;
         let run = self.calls.hierarchy.resolve(self.program, class, entry.name, entry.descriptor)?;

@@ -78,13 +78,18 @@ fn called_twice(
         .copied()
         .filter(|caller| !started.contains(&(*caller, method)) && !rows.of(*caller).is_empty())
         .collect();
+    // Called by code that is not followed.
+    let name = finder.program.method_name(method);
+    let is_begun = entries.iter().any(|entry| entry.method == Some(method));
+    if callers.is_empty() && !is_begun && finder.program.names.text(name.name) != "<clinit>" {
+        return true;
+    }
     let two = callers.iter().enumerate().any(|(index, first)| {
         callers[index + 1..].iter().any(|second| !are_programs_apart(entries, rows.of(*first), rows.of(*second)))
     });
     if two {
         return true;
     }
-    let name = finder.program.method_name(method);
     callers.into_iter().any(|caller| {
         let events = finder.outline(caller).into_iter().flat_map(|outline| &outline.events);
         let mut count = 0;

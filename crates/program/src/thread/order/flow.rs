@@ -7,7 +7,7 @@ use crate::class::MethodId;
 use crate::outline::{Action, EventId, Outline};
 use crate::thread::bits::Bits;
 use crate::thread::reach::Graph;
-use crate::thread::task::Finder;
+use crate::thread::task::{At, Finder};
 
 /// What an event does to what is running.
 #[derive(Clone, Debug)]
@@ -15,14 +15,16 @@ pub(super) enum Act {
     Start(Bits),
     Join(Bits),
     Call(Vec<MethodId>),
-    /// A function that may run here, any number of times.
-    Lambda(MethodId),
+    /// A function that may run here, any number of times; whether it surely does.
+    Lambda(MethodId, bool),
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Method {
     /// By block: events that matter, in order.
     pub(super) blocks: Vec<Vec<(EventId, Act)>>,
+    /// By block: all calls, and what they may run.
+    pub(super) calls: Vec<Vec<(EventId, Vec<MethodId>)>>,
     /// What is over when a block, the head of a loop that joins, is reached.
     pub(super) over_at: Vec<(usize, Bits)>,
     /// What a call may leave running.
@@ -51,7 +53,11 @@ impl Orders {
         here: &Here,
         relevant: &FxHashSet<MethodId>,
     ) -> Method {
-        let mut made = Method { blocks: vec![Vec::new(); outline.blocks.len()], ..Method::default() };
+        let mut made = Method {
+            blocks: vec![Vec::new(); outline.blocks.len()],
+            calls: vec![Vec::new(); outline.blocks.len()],
+            ..Method::default()
+        };
         let mut block_of_site: FxHashMap<usize, usize> = FxHashMap::default();
         let add = |made: &mut Method, event: EventId, act: Act| {
             let block = outline.events[event.index()].block as usize;
@@ -104,24 +110,21 @@ impl Orders {
         }
         for (index, event) in outline.events.iter().enumerate() {
             let id = EventId(index as u32);
+            let all = called(finder, graph, method, &event.action);
+            if all.is_empty() {
+                continue;
+            }
+            let matter: Vec<MethodId> = all.iter().copied().filter(|callee| relevant.contains(callee)).collect();
+            made.calls[event.block as usize].push((id, all));
+            if matter.is_empty() {
+                continue;
+            }
             match &event.action {
-                Action::Call { .. } => {
-                    let callees: Vec<MethodId> = called(finder, graph, method, &event.action)
-                        .into_iter()
-                        .filter(|callee| relevant.contains(callee))
-                        .collect();
-                    if !callees.is_empty() {
-                        add(&mut made, id, Act::Call(callees));
-                    }
-                }
                 Action::Lambda { .. } => {
-                    for callee in called(finder, graph, method, &event.action) {
-                        if relevant.contains(&callee) {
-                            add(&mut made, id, Act::Lambda(callee));
-                        }
-                    }
+                    let is_run = finder.runner(At { method, event: id }).is_some();
+                    matter.into_iter().for_each(|callee| add(&mut made, id, Act::Lambda(callee, is_run)));
                 }
-                _ => {}
+                _ => add(&mut made, id, Act::Call(matter)),
             }
         }
         for block in &mut made.blocks {
@@ -135,11 +138,10 @@ impl Orders {
         let (Some(outline), Some(own)) = (finder.outline(method), self.methods.get(&method)) else { return };
         let states = self.states(outline, own, Bits::default());
         let mut leaves = Bits::default();
-        for (block, state) in states.iter().enumerate() {
+        for (block, state) in states.into_iter().enumerate() {
             if outline.blocks.successors(block).all(|next| next.is_exceptional)
-                && let Some(state) = state
+                && let Some(mut state) = state
             {
-                let mut state = state.clone();
                 own.blocks[block].iter().for_each(|(_, act)| self.act(act, &mut state));
                 leaves.add(&state);
             }
@@ -172,8 +174,11 @@ impl Orders {
                     state.add(&callee.leaves);
                 }
             }
-            Act::Lambda(body) => {
+            Act::Lambda(body, is_run) => {
                 if let Some(body) = self.methods.get(body) {
+                    if *is_run {
+                        state.remove(&body.ends);
+                    }
                     state.add(&body.leaves);
                 }
             }
@@ -200,7 +205,7 @@ impl Orders {
                     Act::Start(bits) => {
                         thrown.add(bits);
                     }
-                    Act::Call(_) | Act::Lambda(_) => self.act(act, &mut thrown),
+                    Act::Call(_) | Act::Lambda(..) => self.act(act, &mut thrown),
                     Act::Join(over) => thrown.remove(over),
                 }
             }
@@ -263,7 +268,12 @@ impl Orders {
                             state.add(&callee.ends);
                         }
                     }
-                    Act::Lambda(_) => {}
+                    Act::Lambda(body, is_run) => {
+                        if let Some(body) = self.methods.get(body).filter(|_| *is_run) {
+                            state.remove(&body.leaves);
+                            state.add(&body.ends);
+                        }
+                    }
                 }
             }
             let mut is_end = true;
@@ -290,7 +300,7 @@ impl Orders {
 }
 
 /// The methods that an event calls, of those that its method is known to call.
-pub(super) fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, action: &Action) -> Vec<MethodId> {
+fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, action: &Action) -> Vec<MethodId> {
     let (name, is_exact) = match action {
         Action::Call { kind, method, .. } => {
             (*method, matches!(kind, classfile::CallKind::Static | classfile::CallKind::Special))
@@ -309,5 +319,5 @@ pub(super) fn called(finder: &Finder<'_>, graph: &Graph, method: MethodId, actio
             && (finder.program.is_subtype(found.class, name.class)
                 || finder.program.is_subtype(name.class, found.class))
     };
-    graph.callees(method).iter().copied().filter(fits).collect()
+    graph.callees(method).iter().copied().filter(|callee| graph.is_method(*callee)).filter(fits).collect()
 }

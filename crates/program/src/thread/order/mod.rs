@@ -8,7 +8,7 @@ mod flow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use flow::{Act, Here, Method, called};
+use flow::{Act, Here, Method};
 
 use super::bits::Bits;
 use super::reach::{Graph, Rows};
@@ -16,7 +16,7 @@ use super::site::Sites;
 use super::task::{At, Finder};
 use super::{Entry, EntryId, EntryKind, Ordered};
 use crate::class::MethodId;
-use crate::outline::{Action, EventId, Outline};
+use crate::outline::Outline;
 
 /// More starts than this are not told apart.
 const MAX_SITES: usize = 1_000;
@@ -51,6 +51,8 @@ pub(super) struct Orders {
     /// By entry.
     sites_of: Vec<Vec<usize>>,
     is_scoped: Vec<bool>,
+    /// By site: whether it is also reached by a call with many targets, which is not followed here.
+    is_hidden: Vec<bool>,
     methods: FxHashMap<MethodId, Method>,
     processes: Vec<Process>,
     by_entry: FxHashMap<EntryId, usize>,
@@ -62,11 +64,13 @@ impl Orders {
         if count == 0 || count > MAX_SITES {
             return Orders::default();
         }
+        let hidden = graph.hidden();
         let mut orders = Orders {
             count,
             sites: starts.sites.starts.iter().map(|site| site.at).collect(),
             sites_of: vec![Vec::new(); starts.entries.len()],
             is_scoped: starts.sites.starts.iter().map(|site| site.is_scoped).collect(),
+            is_hidden: starts.sites.starts.iter().map(|site| hidden[site.at.method.index()]).collect(),
             ..Orders::default()
         };
         for (site, entries) in starts.entries_of.iter().enumerate() {
@@ -172,6 +176,7 @@ impl Orders {
         let from_others = spread(others.collect(), Some(own));
         (0..count)
             .filter(|entry| from_here[*entry] && !from_others[*entry] && *entry != own)
+            .filter(|entry| !self.sites_of[*entry].iter().any(|site| self.is_hidden[*site]))
             .map(|entry| EntryId(entry as u32))
             .collect()
     }
@@ -222,29 +227,23 @@ impl Orders {
         let states = self.states(outline, own, state);
         let mut all = Bits::default();
         let mut told: FxHashSet<MethodId> = FxHashSet::default();
-        let mut of_block: Vec<Vec<EventId>> = vec![Vec::new(); outline.blocks.len()];
-        for (index, event) in outline.events.iter().enumerate() {
-            if matches!(event.action, Action::Call { .. } | Action::Lambda { .. }) {
-                of_block[event.block as usize].push(EventId(index as u32));
-            }
-        }
-        for (block, events) in of_block.into_iter().enumerate() {
+        for (block, calls) in own.calls.iter().enumerate() {
             let Some(mut state) = states[block].clone() else { continue };
             let mut acts = own.blocks[block].iter().peekable();
-            for event in events {
-                while let Some((_, act)) = acts.next_if(|(at, _)| *at < event) {
+            for (event, callees) in calls {
+                while let Some((_, act)) = acts.next_if(|(at, _)| at < event) {
                     self.act(act, &mut state);
                 }
                 let mut before = state.clone();
-                for (_, act) in own.blocks[block].iter().filter(|(at, _)| *at == event) {
+                for (_, act) in own.blocks[block].iter().filter(|(at, _)| at == event) {
                     // A function that runs again sees what it left itself.
-                    if let Act::Lambda(_) = act {
+                    if let Act::Lambda(..) = act {
                         self.act(act, &mut before);
                     }
                 }
-                for callee in called(finder, graph, method, &outline.events[event.index()].action) {
-                    told.insert(callee);
-                    tell(callee, &before);
+                for callee in callees {
+                    told.insert(*callee);
+                    tell(*callee, &before);
                 }
             }
             acts.for_each(|(_, act)| self.act(act, &mut state));
@@ -306,6 +305,9 @@ impl Orders {
             }
         }
         let all = || sites(first).iter().chain(sites(second));
+        if all().any(|site| self.is_hidden[*site]) {
+            return false;
+        }
         let Some([process]) = all().next().map(|site| rows.of(self.sites[*site].method)) else { return false };
         let Some(process) = self.by_entry.get(process).map(|index| (&self.processes[*index], *process)) else {
             return false;

@@ -1,0 +1,68 @@
+//! What is known of a field, as text.
+
+use std::fmt::Write;
+
+use super::{FieldAccess, Sharings, describe};
+use crate::class::{FieldId, Program};
+use crate::readable::Readable;
+use crate::summary::Summaries;
+use crate::thread::Threads;
+
+/// Longer lists are cut.
+const MOST: usize = 60;
+
+/// Whether a field is shared and why, and who touches it with what held.
+pub fn show_field(
+    program: &Program,
+    summaries: &Summaries,
+    threads: &Threads,
+    sharings: &Sharings,
+    field: FieldId,
+) -> String {
+    let mut text = format!("{}\n", program.readable_field(field));
+    match sharings.field(field) {
+        Some(sharing) => {
+            let _ = writeln!(text, "  {}", describe(program, threads, sharing));
+        }
+        None => text.push_str("  nothing here touches it\n"),
+    }
+    if let Some(contents) = sharings.contents(field) {
+        let _ = writeln!(text, "  contents: {}", describe(program, threads, contents));
+    }
+    let accesses = sharings.accesses(field);
+    for access in accesses.iter().take(MOST) {
+        show_access(&mut text, program, summaries, access);
+    }
+    if accesses.len() > MOST {
+        let _ = writeln!(text, "  and {} more", accesses.len() - MOST);
+    }
+    text
+}
+
+fn show_access(text: &mut String, program: &Program, summaries: &Summaries, access: &FieldAccess) {
+    let name = program.method_name(access.at.method);
+    let Some(outline) = summaries.outline(access.at.method) else { return };
+    let Some(event) = outline.events.get(access.at.event.index()) else { return };
+    let word = match (access.is_write, access.of_contents) {
+        (false, false) => "read",
+        (true, false) => "written",
+        (false, true) => "contents read",
+        (true, true) => "contents written",
+    };
+    let line = event.line.map_or_else(|| format!("offset {}", event.pc), |line| format!("line {line}"));
+    let _ = write!(text, "  {word} at {line} of {}", program.names.readable_method(name));
+    let readable = Readable::new(program, summaries, access.at.method);
+    let locks: Vec<String> = event
+        .held
+        .iter()
+        .filter_map(|section| outline.sections.get(section))
+        .map(|section| readable.name(&section.lock))
+        .collect();
+    if !locks.is_empty() {
+        let _ = write!(text, " under {}", locks.join(", "));
+    }
+    if access.is_initial {
+        text.push_str(", while the object is made");
+    }
+    text.push('\n');
+}
