@@ -122,7 +122,7 @@ fn sections(sources: Vec<ClassSource>) -> Vec<Result<(usize, usize), Error>> {
     let program = Program::load(sources, Known::default());
     let found = program
         .visit_bodies(|method| program.may_lock(method), |_, body| Ok((1, Sections::of(&body, &program).iter().len())));
-    found.into_iter().map(|found| found.unwrap_or_else(|unreadable| Err(unreadable.reason.into()))).collect()
+    found.into_iter().map(|found| found.unwrap_or_else(|unreadable| Err(unreadable.reason))).collect()
 }
 
 /// Methods and instructions of a class, each instruction decoded and dropped.
