@@ -271,23 +271,6 @@ impl<'a> Class<'a> {
         Ok(None)
     }
 
-    /// Whether any method call of this class goes to a method that `wanted` accepts by class and name. Looks at the
-    /// constant pool alone, so that most classes need no look at their code.
-    pub fn calls_any(&self, wanted: impl Fn(&str, &str) -> bool) -> bool {
-        let pool = self.raw.pool();
-        pool.iter().any(|item| {
-            let (class, name_and_type) = match item {
-                Item::MethodRef(method) => (method.class, method.name_and_type),
-                Item::InterfaceMethodRef(method) => (method.class, method.name_and_type),
-                _ => return false,
-            };
-            let (Ok(class), Ok(name_and_type)) = (pool.retrieve(class), pool.retrieve(name_and_type)) else {
-                return false;
-            };
-            wanted(&text(class.name), &text(name_and_type.name))
-        })
-    }
-
     /// Decodes the instructions of every method without keeping them, and tells `visit` what each method has. Calls are
     /// told by the bare name of the called method.
     pub fn scan(&self, calls: impl Fn(&str) -> bool, mut visit: impl FnMut(usize, Scan)) {

@@ -19,8 +19,6 @@ pub struct Dependence {
 #[derive(Clone, Debug)]
 pub struct ControlDependence {
     on: Vec<SmallVec<[Dependence; 2]>>,
-    /// Immediate post-dominator of each block; the exit is one past the last block.
-    post_dominators: Vec<usize>,
 }
 
 impl ControlDependence {
@@ -44,18 +42,12 @@ impl ControlDependence {
                 }
             }
         }
-        ControlDependence { on, post_dominators }
+        ControlDependence { on }
     }
 
     /// The branches that decide directly whether a block runs.
     pub fn of_block(&self, block: BlockId) -> &[Dependence] {
         &self.on[block.index()]
-    }
-
-    /// The first block that every path from here to the end goes through; `None` if there is none but the end.
-    pub fn post_dominator(&self, block: BlockId) -> Option<BlockId> {
-        let next = self.post_dominators[block.index()];
-        (next < self.post_dominators.len()).then_some(BlockId(next as u32))
     }
 }
 
