@@ -6,7 +6,7 @@ use finding::{Evidence, Finding, SectionPair, Step, Thread, rules};
 use location::{MethodName, Place, Site};
 use program::outline::EventId;
 use program::summary::{Access, Spot, Summary};
-use program::{MethodId, Readable, Whole};
+use program::{LockKind, MethodId, Readable, Whole};
 
 use super::rules::{Stale, Use};
 
@@ -62,7 +62,7 @@ impl Telling<'_> {
             locks: BTreeSet::from([lock.clone()]),
             steps,
             interleaving: vec![1, 2, 3, 4],
-            fix: format!("hold `{lock}` from (1) to (4)"),
+            fix: fix(&lock, summary.sections[stale.first].kind),
             count: 1,
             sections: Some(SectionPair {
                 first: self.section(summary, stale.first),
@@ -126,5 +126,15 @@ impl Telling<'_> {
         let other = writers.iter().find(|place| spot(place) != own).or(writers.first());
         let what = format!("`{variable}` written under `{lock}`");
         (other.and_then(spot).map(|spot| self.spot(&spot)), what)
+    }
+}
+
+/// An object that synchronizes itself has no lock that a client could hold.
+fn fix(lock: &str, kind: LockKind) -> String {
+    match kind {
+        LockKind::Own => format!(
+            "do both in one operation of `{lock}`, such as `compareAndSet` or `computeIfAbsent`, or guard all uses by a lock"
+        ),
+        LockKind::Monitor | LockKind::Lock | LockKind::Stamped => format!("hold `{lock}` from (1) to (4)"),
     }
 }
