@@ -4,11 +4,15 @@
 //! is still to come. It knows neither JVM nor files: an event stream is an event stream, from a file, a pipe or a test.
 
 mod filter;
+mod lockset;
+mod places;
 #[cfg(test)]
 mod random;
+mod reduction;
 mod serializability;
 
 pub use filter::Filter;
+pub use reduction::{Refinement, Without};
 
 use finding::Finding;
 use trace::{Event, Tables};
@@ -33,6 +37,10 @@ pub trait Detector {
 pub struct Options {
     /// A release of a lock comes before the next acquire, as a write comes before the next read.
     pub lock_conflicts: bool,
+    /// `reduction`: refinements to leave out.
+    pub without: Without,
+    /// `reduction`: never judge an access again that was judged before.
+    pub paper: bool,
 }
 
 /// An algorithm that can be chosen by name.
@@ -44,4 +52,4 @@ pub struct DetectorKind {
 }
 
 /// All of them, in the order in which a newcomer should read them.
-pub static DETECTORS: &[DetectorKind] = &[serializability::SERIALIZABILITY];
+pub static DETECTORS: &[DetectorKind] = &[reduction::REDUCTION, serializability::SERIALIZABILITY];
