@@ -5,6 +5,7 @@
 
 mod filter;
 mod lockset;
+mod pairs;
 mod places;
 #[cfg(test)]
 mod random;
@@ -12,6 +13,7 @@ mod reduction;
 mod serializability;
 
 pub use filter::Filter;
+pub use pairs::{Answered, COMMIT_NODES, Pairs};
 pub use reduction::{Refinement, Without};
 
 use finding::Finding;

@@ -6,10 +6,12 @@ mod fingerprint;
 mod merge;
 mod model;
 mod rule;
+mod suspicion;
 
 pub use merge::merge;
 pub use model::{Evidence, Finding, SectionPair, Severity, Step, Thread};
 pub use rule::{RULES, Rule};
+pub use suspicion::Suspicion;
 
 /// The rules by name, for detectors: `finding::rules::STALE_VALUE`.
 pub mod rules {
