@@ -3,6 +3,7 @@
 //! A detector takes one event after the other, in an order that the run had, and keeps only what it needs to judge what
 //! is still to come. It knows neither JVM nor files: an event stream is an event stream, from a file, a pipe or a test.
 
+mod feed;
 mod filter;
 mod lockset;
 mod pairs;
@@ -12,6 +13,7 @@ mod random;
 mod reduction;
 mod serializability;
 
+pub use feed::feed;
 pub use filter::Filter;
 pub use pairs::{Answered, COMMIT_NODES, Pairs};
 pub use reduction::{Refinement, Without};
