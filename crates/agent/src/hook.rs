@@ -1,6 +1,13 @@
 //! What happens to a class that the JVM loads.
 
-use crate::state::Agent;
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+
+use instrument::{FieldRow, NewRows};
+use recording::Row;
+
+use crate::names::Reference;
+use crate::state::{Agent, complain};
 
 pub(crate) struct Class<'a> {
     /// With slashes. A class may come without.
@@ -11,9 +18,32 @@ pub(crate) struct Class<'a> {
 }
 
 /// The class with probes, or `None` to leave it as it is.
-pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, _bytes: &[u8]) -> Option<Vec<u8>> {
-    if agent.is_stopped() || class.is_boot || class.is_known || !agent.selection.takes(class.name?) {
+pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
+    if agent.is_stopped() || class.is_boot {
         return None;
     }
-    None
+    let plan = agent.plan.read().unwrap_or_else(PoisonError::into_inner);
+    // The bytes have the name, too; this is the cheap way to pass by most classes.
+    if class.name.is_some_and(|name| !plan.includes(name.as_bytes())) {
+        return None;
+    }
+    let mut sites = agent.sites.lock().unwrap_or_else(PoisonError::into_inner);
+    let rewritten = match instrument::instrument(bytes, &plan, &mut sites) {
+        Ok(rewritten) => rewritten,
+        Err(error) => {
+            agent.failed.fetch_add(1, Ordering::Relaxed);
+            let name = class.name.unwrap_or("a class without a name");
+            agent.write(&[Row::Note { text: format!("`{name}` is left as it is: {error}") }]);
+            return None;
+        }
+    };
+    publish(agent, sites.take_new());
+    let rewritten = rewritten?;
+    if !rewritten.left_alone.is_empty() {
+        agent.left_alone.fetch_add(rewritten.left_alone.len() as u32, Ordering::Relaxed);
+    }
+    if !class.is_known {
+        agent.instrumented.fetch_add(1, Ordering::Relaxed);
+    }
+    Some(rewritten.bytes)
 }

@@ -14,6 +14,7 @@ mod jvm;
 mod map;
 mod names;
 mod natives;
+mod plan;
 mod runtime;
 mod select;
 mod state;
@@ -125,11 +126,11 @@ unsafe extern "system" fn on_start(_: *mut jvmtiEnv, env: *mut JNIEnv) {
     guarded((), || {
         // SAFETY: handed over by the JVM for this thread.
         let jni = unsafe { Jni::new(env) };
-        if let Some(agent) = AGENT.get()
-            && let Err(trouble) = runtime::define(agent, jni)
-        {
+        let Some(agent) = AGENT.get() else { return };
+        if let Err(trouble) = runtime::define(agent, jni) {
             agent.stop(&trouble);
         }
+        agent.get_plan();
     });
 }
 

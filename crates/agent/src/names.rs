@@ -19,9 +19,8 @@ pub(crate) struct Reference {
 
 pub(crate) struct Names {
     rows: File,
-    /// By their numbers, from 1.
+    /// By their numbers.
     references: Vec<Reference>,
-    sites: u32,
     fields: FxHashMap<(String, String), u32>,
     /// Fields that instrumented classes declare, by the class's name with dots.
     declared: FxHashSet<(String, String)>,
@@ -34,28 +33,16 @@ impl Names {
         Ok(Names {
             rows,
             references: Vec::new(),
-            sites: 0,
             fields: FxHashMap::default(),
             declared: FxHashSet::default(),
             bytes: Vec::new(),
         })
     }
 
-    pub(crate) fn first_site(&self) -> u32 {
-        self.sites + 1
-    }
-
-    pub(crate) fn first_reference(&self) -> u32 {
-        self.references.len() as u32 + 1
-    }
-
     /// Rows are in the file before this returns: records may refer to them at once.
     pub(crate) fn write(&mut self, rows: &[Row]) -> io::Result<()> {
         self.bytes.clear();
         for row in rows {
-            if let Row::Site { number, .. } = row {
-                self.sites = self.sites.max(*number);
-            }
             put_row(&mut self.bytes, row);
         }
         self.rows.write_all(&self.bytes)
@@ -70,7 +57,7 @@ impl Names {
     }
 
     pub(crate) fn reference(&self, number: u32) -> Option<&Reference> {
-        self.references.get(number.checked_sub(1)? as usize)
+        self.references.get(number as usize)
     }
 
     pub(crate) fn declares(&self, class: String, field: String) -> bool {

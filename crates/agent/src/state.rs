@@ -3,23 +3,28 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::{fs, io, process};
 
+use instrument::{Plan, Sites};
 use recording::{Options, Row};
 
 use crate::jvm::Jvmti;
 use crate::map::Events;
 use crate::names::Names;
 use crate::runtime::Entry;
-use crate::select::Selection;
+use crate::plan;
+use crate::select::globs;
 
 /// Callbacks and native methods bring no value of ours, so there is no other place for it.
 pub(crate) static AGENT: OnceLock<Agent> = OnceLock::new();
 
 pub(crate) struct Agent {
     pub(crate) jvmti: Jvmti,
-    pub(crate) selection: Selection,
+    pub(crate) plan: RwLock<Plan>,
+    pub(crate) sites: Mutex<Sites>,
+    folder: PathBuf,
+    waits_for_plan: bool,
     pub(crate) no_filter: bool,
     pub(crate) entry: OnceLock<Entry>,
     events: Mutex<Events>,
@@ -33,11 +38,16 @@ impl Agent {
     pub(crate) fn create(jvmti: Jvmti, options: &Options) -> Result<Agent, String> {
         let folder = folder(options).map_err(|error| told("make a folder in", &options.folder, &error))?;
         let trouble = |error: io::Error| told("write to", &folder, &error);
-        let names = Names::create(&folder).map_err(trouble)?;
         let events = Events::create(&folder, options.limit).map_err(trouble)?;
+        // Last, as this file makes the folder a recording.
+        let names = Names::create(&folder).map_err(trouble)?;
+        let (include, exclude) = globs(&options.include, &options.exclude);
         Ok(Agent {
             jvmti,
-            selection: Selection::new(&options.include, &options.exclude),
+            plan: RwLock::new(Plan { include, exclude, ..Plan::default() }),
+            sites: Mutex::new(Sites::new()),
+            waits_for_plan: options.waits_for_plan,
+            folder,
             no_filter: options.no_filter,
             entry: OnceLock::new(),
             events: Mutex::new(events),
@@ -50,6 +60,15 @@ impl Agent {
 
     pub(crate) fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for a plan, if it is to, and waits for it.
+    pub(crate) fn get_plan(&self) {
+        if self.waits_for_plan
+            && let Err(trouble) = plan::get(&self.folder, self.jvmti, &self.plan)
+        {
+            complain(&format!("no plan, so no units: {trouble}"));
+        }
     }
 
     /// Memory for records, or 0 if nothing is recorded any more.

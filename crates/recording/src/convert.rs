@@ -156,7 +156,8 @@ impl Converter {
         let Some((action, order)) = self.action(record) else {
             return;
         };
-        let site = self.sites.get(record.site as usize).copied().unwrap_or_default();
+        let has_site = !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST);
+        let site = self.sites.get(record.site as usize).filter(|_| has_site).copied().unwrap_or_default();
         self.pending.push((Event { thread, site, stack: StackId(0), action }, segment, order));
     }
 
@@ -170,7 +171,8 @@ impl Converter {
                     lock: self.lock(extra, numbers[0]),
                     mode,
                     cause,
-                    section: SectionId(record.site),
+                    // 0 is no section.
+                    section: SectionId(record.site + 1),
                     activation: ActivationId(numbers[2]),
                 };
                 (action, Order::Turn(numbers[1]))

@@ -3,7 +3,7 @@
 //! They are separated by commas; `%` with two digits stands for a byte that would be taken for something else.
 
 use std::fmt::{self, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What the agent is told.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -18,8 +18,8 @@ pub struct Options {
     pub no_filter: bool,
     /// Most bytes of records; 0 is no limit.
     pub limit: u64,
-    /// A file that says which methods are units or have their activations told.
-    pub plan: Option<PathBuf>,
+    /// Whether each JVM asks for a plan in its folder, and waits for it before the application starts.
+    pub waits_for_plan: bool,
 }
 
 /// Why options are wrong, in one line.
@@ -48,7 +48,10 @@ impl Options {
                 "include" => options.include.push(value()?),
                 "exclude" => options.exclude.push(value()?),
                 "no-filter" => options.no_filter = true,
-                "plan" => options.plan = Some(PathBuf::from(value()?)),
+                "plan" => match value()?.as_str() {
+                    "wait" => options.waits_for_plan = true,
+                    other => return Err(OptionsError(format!("`{other}` is no way to get a plan"))),
+                },
                 "limit" => {
                     let value = value()?;
                     options.limit = value.parse().map_err(|_| OptionsError(format!("`{value}` is no limit")))?;
@@ -65,7 +68,7 @@ impl Options {
 
 impl fmt::Display for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "folder={}", escape_path(&self.folder))?;
+        write!(f, "folder={}", escape(&self.folder.to_string_lossy()))?;
         for glob in &self.include {
             write!(f, ",include={}", escape(glob))?;
         }
@@ -78,15 +81,11 @@ impl fmt::Display for Options {
         if self.limit != 0 {
             write!(f, ",limit={}", self.limit)?;
         }
-        if let Some(plan) = &self.plan {
-            write!(f, ",plan={}", escape_path(plan))?;
+        if self.waits_for_plan {
+            f.write_str(",plan=wait")?;
         }
         Ok(())
     }
-}
-
-fn escape_path(path: &Path) -> String {
-    escape(&path.to_string_lossy())
 }
 
 /// Also escapes what a shell or `JDK_JAVA_OPTIONS` would cut at.
@@ -130,7 +129,7 @@ mod tests {
             exclude: vec!["$?".to_owned()],
             no_filter: true,
             limit: 77,
-            plan: Some(PathBuf::from("/p")),
+            waits_for_plan: true,
         };
         let text = options.to_string();
         assert!(!text.contains(' ') && text.is_ascii(), "{text}");

@@ -41,7 +41,7 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
         if (!type.isArray()) {
             // The highest one counts: it is there for all accesses, whichever class's code makes them.
             for (Class<?> c = type; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
-                long offset = Fissure.offset(c, "$fissure$id");
+                long offset = Fissure.offset(c, "$fissure$");
                 if (offset > 0) {
                     id = offset;
                     more = Fissure.offset(c, "$fissure$more");

@@ -6,7 +6,7 @@ import jdk.internal.misc.Unsafe;
 final class FissureRefs {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
-    private static final String ID = "$fissure$id";
+    private static final String ID = "$fissure$";
     private static final String MORE = "$fissure$more";
 
     /** Where the word is in an object; 0 if that is not known yet, -1 if there is none. */
