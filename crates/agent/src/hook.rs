@@ -3,11 +3,10 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use instrument::{FieldRow, NewRows};
+use instrument::{MethodRow, Sites};
 use recording::Row;
 
-use crate::names::Reference;
-use crate::state::{Agent, complain};
+use crate::state::Agent;
 
 pub(crate) struct Class<'a> {
     /// With slashes. A class may come without.
@@ -27,7 +26,7 @@ pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<V
     if class.name.is_some_and(|name| !plan.includes(name.as_bytes())) {
         return None;
     }
-    let mut sites = agent.sites.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut sites = agent.sites();
     let rewritten = match instrument::instrument(bytes, &plan, &mut sites) {
         Ok(rewritten) => rewritten,
         Err(error) => {
@@ -37,7 +36,7 @@ pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<V
             return None;
         }
     };
-    publish(agent, sites.take_new());
+    publish(agent, &mut sites);
     let rewritten = rewritten?;
     if !rewritten.left_alone.is_empty() {
         agent.left_alone.fetch_add(rewritten.left_alone.len() as u32, Ordering::Relaxed);
@@ -46,4 +45,30 @@ pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<V
         agent.instrumented.fetch_add(1, Ordering::Relaxed);
     }
     Some(rewritten.bytes)
+}
+
+/// Writes rows for the new sites, before the code that refers to them can run.
+fn publish(agent: &Agent, sites: &mut Sites) {
+    let new = sites.take_new();
+    let (first, count) = (new.first_site, new.sites.len());
+    if count == 0 {
+        return;
+    }
+    let (all, methods) = (sites.sites(), sites.methods());
+    let rows: Vec<Row> = (first..first + count)
+        .map(|number| {
+            let site = &all[number];
+            let method: &MethodRow = &methods[site.method as usize];
+            Row::Site {
+                number: number as u32,
+                class: method.class.clone(),
+                method: method.name.clone(),
+                descriptor: method.descriptor.clone(),
+                file: method.file.clone().unwrap_or_default(),
+                line: u32::from(site.line),
+                offset: u32::from(site.offset),
+            }
+        })
+        .collect();
+    agent.write(&rows);
 }

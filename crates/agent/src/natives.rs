@@ -46,10 +46,14 @@ extern "system" fn Java_java_lang_Fissure_field(env: *mut JNIEnv, _: jclass, own
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_Fissure_reference(env: *mut JNIEnv, _: jclass, number: jint) -> jstring {
     guarded(ptr::null_mut(), || {
-        let reference = AGENT.get().and_then(|agent| agent.names().reference(number as u32).cloned());
-        let Some(reference) = reference else { return ptr::null_mut() };
-        let kind = if reference.is_static { "static" } else { "" };
-        let text = format!("{}\n{}\n{}\n{kind}", reference.owner, reference.name, reference.descriptor);
+        let Some(agent) = AGENT.get() else { return ptr::null_mut() };
+        let text = {
+            let sites = agent.sites();
+            let Some(field) = sites.fields().get(number as usize) else { return ptr::null_mut() };
+            let kind = if field.is_static { "static" } else { "" };
+            let access = if sites.is_volatile(field) { "volatile" } else { "" };
+            format!("{}\n{}\n{}\n{kind}\n{access}", field.owner, field.name, field.descriptor)
+        };
         // SAFETY: handed over by the JVM for this thread.
         unsafe { Jni::new(env) }.new_string(&text)
     })
@@ -63,7 +67,7 @@ extern "system" fn Java_java_lang_Fissure_declares(
         // SAFETY: handed over by the JVM for this thread.
         let jni = unsafe { Jni::new(env) };
         let (owner, name) = (jni.string(owner), jni.string(name));
-        AGENT.get().map_or(0, |agent| u8::from(agent.names().declares(owner, name)))
+        AGENT.get().map_or(0, |agent| u8::from(agent.sites().declares(&owner.replace('.', "/"), &name)))
     })
 }
 

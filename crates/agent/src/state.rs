@@ -22,7 +22,7 @@ pub(crate) static AGENT: OnceLock<Agent> = OnceLock::new();
 pub(crate) struct Agent {
     pub(crate) jvmti: Jvmti,
     pub(crate) plan: RwLock<Plan>,
-    pub(crate) sites: Mutex<Sites>,
+    sites: Mutex<Sites>,
     folder: PathBuf,
     waits_for_plan: bool,
     pub(crate) no_filter: bool,
@@ -32,6 +32,8 @@ pub(crate) struct Agent {
     stopped: AtomicBool,
     pub(crate) instrumented: AtomicU32,
     pub(crate) failed: AtomicU32,
+    /// Methods that could not get their probes.
+    pub(crate) left_alone: AtomicU32,
 }
 
 impl Agent {
@@ -55,11 +57,16 @@ impl Agent {
             stopped: AtomicBool::new(false),
             instrumented: AtomicU32::new(0),
             failed: AtomicU32::new(0),
+            left_alone: AtomicU32::new(0),
         })
     }
 
     pub(crate) fn names(&self) -> MutexGuard<'_, Names> {
         self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn sites(&self) -> MutexGuard<'_, Sites> {
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Asks for a plan, if it is to, and waits for it.
@@ -106,7 +113,13 @@ impl Agent {
     pub(crate) fn end(&self) {
         let instrumented = self.instrumented.load(Ordering::Relaxed);
         let failed = self.failed.load(Ordering::Relaxed);
-        let _ = self.names().write(&[Row::Classes { instrumented, failed }, Row::End]);
+        let mut rows = vec![Row::Classes { instrumented, failed }];
+        let left_alone = self.left_alone.load(Ordering::Relaxed);
+        if left_alone > 0 {
+            rows.push(Row::Note { text: format!("{left_alone} methods are left as they are: they have no room for probes") });
+        }
+        rows.push(Row::End);
+        let _ = self.names().write(&rows);
     }
 }
 

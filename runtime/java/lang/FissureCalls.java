@@ -84,7 +84,7 @@ final class FissureCalls {
                     return more;
                 }
             }
-            long id = holder == o ? id(s, o, facts.idOffset) : ((FissureEntry) holder).id;
+            long id = facts.idOffset > 0 ? id(s, o, facts.idOffset) : ((FissureEntry) holder).id;
             FissureMore made = new FissureMore(key, id, facts.number, first);
             if (U.compareAndSetReference(holder, offset, first, made)) {
                 return made;
@@ -112,6 +112,14 @@ final class FissureCalls {
         } finally {
             release(s);
         }
+    }
+
+    /** A volatile that nobody knew to be one when the code that touches it was instrumented: there is one probe only. */
+    static void volatileAtOnce(FissureThread s, Object o, FissureRef r, boolean write, int site) {
+        FissureMore of = r.of != null ? r.of : more(s, o, r.field);
+        long number = of.take(2);
+        s.endSegment();
+        s.append(Fissure.VOLATILE + (write ? 1 : 0), r.field, site, r.of != null ? 0 : of.id, number, number + 1);
     }
 
     static void volatileAfter(int access, int site) {

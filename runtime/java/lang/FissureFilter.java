@@ -30,6 +30,10 @@ final class FissureFilter {
                 Fissure.lost(s);
                 return;
             }
+            if (r.isVolatile) {
+                FissureCalls.volatileAtOnce(s, o, r, write, site);
+                return;
+            }
             boolean isFresh = r.idOffset > 0 && U.getLong(o, r.idOffset) == s.fresh;
             if (isFresh && !Fissure.keepsAll) {
                 return;
@@ -62,6 +66,10 @@ final class FissureFilter {
             }
             FissureRef r = FissureRefs.of(s, null, ref);
             if (r == null) {
+                return;
+            }
+            if (r.isVolatile) {
+                FissureCalls.volatileAtOnce(s, null, r, write, site);
                 return;
             }
             if (write) {

@@ -13,13 +13,18 @@ final class FissureRef {
     final FissureMore of;
     /** Whether a write to it can make an object known to others. */
     final boolean isReference;
+    /** Whether it turned out to be volatile after code that touches it was instrumented. */
+    final boolean isVolatile;
 
-    FissureRef(int field, long offset, long idOffset, long moreOffset, FissureMore of, boolean isReference) {
+    FissureRef(
+            int field, long offset, long idOffset, long moreOffset, FissureMore of, boolean isReference,
+            boolean isVolatile) {
         this.field = field;
         this.offset = offset;
         this.idOffset = idOffset;
         this.moreOffset = moreOffset;
         this.of = of;
         this.isReference = isReference;
+        this.isVolatile = isVolatile;
     }
 }

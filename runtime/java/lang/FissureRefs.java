@@ -36,14 +36,16 @@ final class FissureRefs {
         String name = text.substring(first + 1, second);
         char type = text.charAt(second + 1);
         boolean isReference = type == 'L' || type == '[';
-        boolean isStatic = third + 1 < text.length();
+        int fourth = text.indexOf('\n', third + 1);
+        boolean isStatic = fourth > third + 1;
+        boolean isVolatile = fourth + 1 < text.length();
         FissureRef found;
         if (isStatic) {
-            found = ofStatic(s, owner, name, isReference);
+            found = ofStatic(s, owner, name, isReference, isVolatile);
         } else if (o == null) {
             return null;
         } else {
-            found = ofInstance(o, owner, name, isReference);
+            found = ofInstance(o, owner, name, isReference, isVolatile);
         }
         if (found == null) {
             return null;
@@ -55,7 +57,8 @@ final class FissureRefs {
             }
             U.storeFence();
             all[ref] = found;
-            statics[ref] = found.of;
+            // The short check is for plain fields.
+            statics[ref] = found.isVolatile ? null : found.of;
             offsets[ref] = found.offset > 0 ? (int) found.offset : -1;
         } finally {
             GLOBAL.lock = 0;
@@ -80,7 +83,8 @@ final class FissureRefs {
         offsets = moreOffsets;
     }
 
-    private static FissureRef ofInstance(Object o, String owner, String name, boolean isReference) {
+    private static FissureRef ofInstance(
+            Object o, String owner, String name, boolean isReference, boolean isVolatile) {
         Class<?> named = o.getClass();
         while (named != null && !named.getName().equals(owner)) {
             named = named.getSuperclass();
@@ -109,13 +113,14 @@ final class FissureRefs {
             }
         }
         if (isId) {
-            return new FissureRef(0, id, id, more, null, false);
+            return new FissureRef(0, id, id, more, null, false, false);
         }
         String declared = declaring == null ? owner : declaring.getName();
-        return new FissureRef(Fissure.field(declared, name), offset, id, more, null, isReference);
+        return new FissureRef(Fissure.field(declared, name), offset, id, more, null, isReference, isVolatile);
     }
 
-    private static FissureRef ofStatic(FissureThread s, String owner, String name, boolean isReference) {
+    private static FissureRef ofStatic(
+            FissureThread s, String owner, String name, boolean isReference, boolean isVolatile) {
         Class<?> caller = Fissure.caller();
         Class<?> named;
         try {
@@ -129,7 +134,7 @@ final class FissureRefs {
             declaring = named;
         }
         int field = Fissure.field(declaring.getName(), name);
-        return new FissureRef(field, 0, 0, 0, FissureCalls.more(s, declaring, field), isReference);
+        return new FissureRef(field, 0, 0, 0, FissureCalls.more(s, declaring, field), isReference, isVolatile);
     }
 
     /** In the order in which the JVM looks for fields. */
