@@ -10,6 +10,7 @@ use clap::Args;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, Refinement, Without, feed};
+use recording::Follow;
 use report::{Events, Inputs, Report, Run, Skipped};
 use trace::{Action, Reader};
 
@@ -23,7 +24,7 @@ const INCOMPLETE: u8 = 3;
 
 #[derive(Args)]
 pub(crate) struct AnalyzeArgs {
-    /// The trace, text or binary; `-` is standard input
+    /// The trace, text or binary, or the folder that an agent recorded to; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -121,6 +122,10 @@ pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read + Send>>> {
     let input: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
+        if Follow::is_recording(file) {
+            let follow = Follow::new(file).with_context(|| shown(file))?;
+            return Reader::new(Box::new(follow.reader(|| false)) as Box<dyn Read + Send>).with_context(|| shown(file));
+        }
         let input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         if input.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             bail!("cannot read `{}`: it is a directory", file.display());
