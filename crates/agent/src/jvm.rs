@@ -55,7 +55,8 @@ impl Jvmti {
 
     /// Asks for capabilities; those beyond what this JVM has are left out by `wanted`.
     pub(crate) fn add_capabilities(
-        self, wanted: impl FnOnce(&jvmtiCapabilities) -> jvmtiCapabilities,
+        self,
+        wanted: impl FnOnce(&jvmtiCapabilities) -> jvmtiCapabilities,
     ) -> Result<(), Failed> {
         let mut potential = jvmtiCapabilities::default();
         call!(self, GetPotentialCapabilities, &mut potential)?;

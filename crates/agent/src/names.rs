@@ -17,11 +17,7 @@ pub(crate) struct Names {
 impl Names {
     pub(crate) fn create(folder: &Path) -> io::Result<Names> {
         let rows = OpenOptions::new().append(true).create_new(true).open(folder.join(ROWS))?;
-        Ok(Names {
-            rows,
-            fields: FxHashMap::default(),
-            bytes: Vec::new(),
-        })
+        Ok(Names { rows, fields: FxHashMap::default(), bytes: Vec::new() })
     }
 
     /// Rows are in the file before this returns: records may refer to them at once.

@@ -61,7 +61,10 @@ extern "system" fn Java_java_lang_Fissure_reference(env: *mut JNIEnv, _: jclass,
 
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_Fissure_declares(
-    env: *mut JNIEnv, _: jclass, owner: jstring, name: jstring,
+    env: *mut JNIEnv,
+    _: jclass,
+    owner: jstring,
+    name: jstring,
 ) -> jboolean {
     guarded(0, || {
         // SAFETY: handed over by the JVM for this thread.

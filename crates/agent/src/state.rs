@@ -12,8 +12,8 @@ use recording::{Options, Row};
 use crate::jvm::Jvmti;
 use crate::map::Events;
 use crate::names::Names;
-use crate::runtime::Entry;
 use crate::plan;
+use crate::runtime::Entry;
 use crate::select::globs;
 
 /// Callbacks and native methods bring no value of ours, so there is no other place for it.
@@ -116,7 +116,9 @@ impl Agent {
         let mut rows = vec![Row::Classes { instrumented, failed }];
         let left_alone = self.left_alone.load(Ordering::Relaxed);
         if left_alone > 0 {
-            rows.push(Row::Note { text: format!("{left_alone} methods are left as they are: they have no room for probes") });
+            rows.push(Row::Note {
+                text: format!("{left_alone} methods are left as they are: they have no room for probes"),
+            });
         }
         rows.push(Row::End);
         let _ = self.names().write(&rows);

@@ -93,10 +93,8 @@ impl Launched {
             started.env(JAVA_OPTIONS, with_option(env::var_os(JAVA_OPTIONS), &option));
         }
         let signals = Signals::new([SIGINT, SIGTERM, SIGHUP, SIGQUIT]).context("cannot pass signals on")?;
-        let child = started
-            .args(arguments)
-            .spawn()
-            .with_context(|| format!("cannot start `{}`", program.to_string_lossy()))?;
+        let child =
+            started.args(arguments).spawn().with_context(|| format!("cannot start `{}`", program.to_string_lossy()))?;
         let handle = pass_on(signals, &child);
         Ok(Launched { child, status: None, signals: handle, folder: options.folder.clone(), seen: Vec::new() })
     }

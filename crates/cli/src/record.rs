@@ -121,7 +121,10 @@ fn tell(path: &Path, about: &Recording) {
         );
     }
     if about.failed > 0 {
-        output::complain(&format!("warning: {} classes could not be instrumented and were left as they are", about.failed));
+        output::complain(&format!(
+            "warning: {} classes could not be instrumented and were left as they are",
+            about.failed
+        ));
     }
     let classes = about.instrumented;
     output::complain(&format!("{} events of {classes} classes are in `{}`", about.events, path.display()));

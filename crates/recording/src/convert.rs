@@ -4,8 +4,8 @@ use std::io;
 
 use rustc_hash::FxHashMap;
 use trace::{
-    Access, Action, ActivationId, BarrierId, Cause, Event, Frame, Interval, LockId, MethodId, Mode, ObjectId, Order, Part,
-    SectionId, SiteId, StackId, StreamWriter, StringId, SyncKind, Tables, Thing, ThreadId, UnitId, VariableId,
+    Access, Action, ActivationId, BarrierId, Cause, Event, Frame, Interval, LockId, MethodId, Mode, ObjectId, Order,
+    Part, SectionId, SiteId, StackId, StreamWriter, StringId, SyncKind, Tables, Thing, ThreadId, UnitId, VariableId,
 };
 
 use crate::record::{self, Record, Word};

@@ -6,15 +6,41 @@
 /// One row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
-    Class { number: u32, name: String },
-    Thread { number: u32, name: String },
-    Field { number: u32, owner: String, name: String },
-    Site { number: u32, class: String, method: String, descriptor: String, file: String, line: u32, offset: u32 },
-    Unit { number: u32, name: String },
+    Class {
+        number: u32,
+        name: String,
+    },
+    Thread {
+        number: u32,
+        name: String,
+    },
+    Field {
+        number: u32,
+        owner: String,
+        name: String,
+    },
+    Site {
+        number: u32,
+        class: String,
+        method: String,
+        descriptor: String,
+        file: String,
+        line: u32,
+        offset: u32,
+    },
+    Unit {
+        number: u32,
+        name: String,
+    },
     /// Something went wrong, or is worth knowing: told to people.
-    Note { text: String },
+    Note {
+        text: String,
+    },
     /// How many classes were instrumented, and how many could not be.
-    Classes { instrumented: u32, failed: u32 },
+    Classes {
+        instrumented: u32,
+        failed: u32,
+    },
     /// The JVM ended by itself.
     End,
 }
