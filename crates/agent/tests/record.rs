@@ -61,7 +61,7 @@ fn without_filter_every_access_is_there() {
         let recorded = record(&jdk, &Program::compile(&jdk, "Shapes"), &[], &["--no-filter"]);
         let count = |operation: &str| recorded.events.iter().filter(|event| event.operation == operation).count();
         assert_eq!(count("w(Shapes.total)"), 1001, "{}", recorded.stderr);
-        assert_eq!(count("r(Shapes$Box.value@)"), 1000);
+        assert_eq!(count("r(Shapes$Box.value@)"), 1500);
         assert_eq!(recorded.order_unknown, 0);
     }
 }
