@@ -20,13 +20,18 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    pub(crate) fn compile(jdk: &Jdk, name: &str) -> Program {
-        let classes = temporary(name);
-        let source = workspace().join("fixtures/record").join(format!("{name}.java"));
-        let status =
-            Command::new(jdk.program("javac")).args(["-g", "--release", "17", "-d"]).arg(&classes).arg(source).status();
-        assert!(status.unwrap().success());
-        Program { name: name.to_owned(), classes }
+    /// A program of `fixtures/record`. They are all compiled at once, by the first JDK.
+    pub(crate) fn named(name: &str) -> Program {
+        static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+        let classes = CLASSES.get_or_init(|| {
+            let classes = temporary("classes");
+            let sources = fs::read_dir(workspace().join("fixtures/record")).unwrap();
+            let mut compile = Command::new(jdks()[0].program("javac"));
+            compile.args(["-g", "--release", "17", "-d"]).arg(&classes);
+            assert!(compile.args(sources.map(|source| source.unwrap().path())).status().unwrap().success());
+            classes
+        });
+        Program { name: name.to_owned(), classes: classes.clone() }
     }
 }
 
