@@ -23,7 +23,9 @@ mod tests;
 
 use finding::{Evidence, Finding, Suspicion};
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{Action, ActivationId, Cause, Event, Interval, LockId, MethodId, Ran, SiteId, Tables, ThreadId, VariableId};
+use trace::{
+    Action, ActivationId, Cause, Event, Interval, LockId, MethodId, Ran, SiteId, Tables, ThreadId, VariableId,
+};
 
 use crate::lockset::{Holds, LockSets};
 use clock::{Clock, Clocks};
@@ -347,11 +349,8 @@ impl Pairs {
     /// A second part: with each first that waits for it a unit.
     fn second(&mut self, thread: ThreadId, suspicion: usize, second: Access) {
         let Some(open) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else { return };
-        let units: Vec<Unit> = open
-            .firsts
-            .iter()
-            .map(|first| Unit { thread, first: first.access, second, held: first.held })
-            .collect();
+        let units: Vec<Unit> =
+            open.firsts.iter().map(|first| Unit { thread, first: first.access, second, held: first.held }).collect();
         self.seen[suspicion].units += u64::from(!units.is_empty());
         for unit in units {
             self.unit(suspicion, unit);
@@ -407,9 +406,8 @@ impl Pairs {
                 if before.is_none() && !is_told {
                     continue;
                 }
-                let observed = before.is_some_and(|before| {
-                    unit.first.is_before(&after_access) && before.is_before(&unit.second)
-                });
+                let observed =
+                    before.is_some_and(|before| unit.first.is_before(&after_access) && before.is_before(&unit.second));
                 let evidence = if observed { Evidence::Observed } else { Evidence::Predicted };
                 let support = Support { unit: *unit, other: after.thread, after: after_access, before, evidence };
                 if best.is_none_or(|best| best.evidence < evidence) {
@@ -422,8 +420,7 @@ impl Pairs {
 
     /// What the run says about each suspicion, at its end.
     pub fn finish(mut self, tables: &Tables) -> Answered {
-        let mut answered =
-            Answered { findings: Vec::new(), unsupported: 0, units: 0, forgot: self.forgot };
+        let mut answered = Answered { findings: Vec::new(), unsupported: 0, units: 0, forgot: self.forgot };
         for number in 0..self.suspicions.len() {
             // Others may have come after the unit was over: they could have come earlier.
             let waiting = std::mem::take(&mut self.seen[number].waiting);

@@ -1,5 +1,9 @@
 //! Rewritten classes pass the JVM's verifier: a part of the JDK always, all of `java.base` and many jars in long runs.
-#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failure here is a failed test, and figures are for people"
+)]
 
 mod support;
 

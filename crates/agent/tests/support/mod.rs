@@ -9,54 +9,59 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fixture::{Jdk, find_jdks, workspace};
 
 /// JDKs that the agent is for.
-pub fn jdks() -> Vec<Jdk> {
+pub(crate) fn jdks() -> Vec<Jdk> {
     find_jdks().unwrap().into_iter().filter(|jdk| jdk.feature >= 17).collect()
 }
 
 #[derive(Debug)]
-pub struct Program {
+pub(crate) struct Program {
     name: String,
     classes: PathBuf,
 }
 
 impl Program {
-    pub fn compile(jdk: &Jdk, name: &str) -> Program {
-        let classes = temporary(name);
-        let source = workspace().join("fixtures/record").join(format!("{name}.java"));
-        let status =
-            Command::new(jdk.program("javac")).args(["-g", "--release", "17", "-d"]).arg(&classes).arg(source).status();
-        assert!(status.unwrap().success());
-        Program { name: name.to_owned(), classes }
+    /// A program of `fixtures/record`. They are all compiled at once, by the first JDK.
+    pub(crate) fn named(name: &str) -> Program {
+        static CLASSES: OnceLock<PathBuf> = OnceLock::new();
+        let classes = CLASSES.get_or_init(|| {
+            let classes = temporary("classes");
+            let sources = fs::read_dir(workspace().join("fixtures/record")).unwrap();
+            let mut compile = Command::new(jdks()[0].program("javac"));
+            compile.args(["-g", "--release", "17", "-d"]).arg(&classes);
+            assert!(compile.args(sources.map(|source| source.unwrap().path())).status().unwrap().success());
+            classes
+        });
+        Program { name: name.to_owned(), classes: classes.clone() }
     }
 }
 
-pub struct Ended {
-    pub stdout: String,
-    pub stderr: String,
-    pub code: Option<i32>,
+pub(crate) struct Ended {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
 }
 
-pub fn run(jdk: &Jdk, program: &Program, arguments: &[&str]) -> Ended {
+pub(crate) fn run(jdk: &Jdk, program: &Program, arguments: &[&str]) -> Ended {
     let mut java = Command::new(jdk.program("java"));
     ended(&java.args(java_arguments(program)).args(arguments).output().unwrap())
 }
 
-pub struct Event {
-    pub thread: String,
+pub(crate) struct Event {
+    pub(crate) thread: String,
     /// Without numbers of objects and sections.
-    pub operation: String,
+    pub(crate) operation: String,
 }
 
-pub struct Recorded {
-    pub stdout: String,
-    pub stderr: String,
-    pub code: Option<i32>,
-    pub events: Vec<Event>,
+pub(crate) struct Recorded {
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+    pub(crate) code: Option<i32>,
+    pub(crate) events: Vec<Event>,
     /// Events whose order is not known.
-    pub order_unknown: usize,
+    pub(crate) order_unknown: usize,
 }
 
-pub fn record(jdk: &Jdk, program: &Program, arguments: &[&str], options: &[&str]) -> Recorded {
+pub(crate) fn record(jdk: &Jdk, program: &Program, arguments: &[&str], options: &[&str]) -> Recorded {
     let folder = temporary("trace");
     let trace = folder.join("t.trace");
     let mut command = Command::new(fissure());
@@ -75,7 +80,13 @@ pub fn record(jdk: &Jdk, program: &Program, arguments: &[&str], options: &[&str]
 }
 
 fn java_arguments(program: &Program) -> Vec<String> {
-    vec!["-Xss256k".to_owned(), "-cp".to_owned(), program.classes.display().to_string(), program.name.clone()]
+    vec![
+        "-Xss256k".to_owned(),
+        "-Xmx64m".to_owned(),
+        "-cp".to_owned(),
+        program.classes.display().to_string(),
+        program.name.clone(),
+    ]
 }
 
 fn events(text: &str) -> Vec<Event> {

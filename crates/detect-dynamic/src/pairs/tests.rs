@@ -159,7 +159,9 @@ fn both_parts_belong_to_one_activation() {
 #[test]
 fn starting_and_joining_end_a_unit_and_waiting_does_not() {
     let unit = |between: &str| {
-        format!("A|enter(C.m:()V:1)|\nA|acq(l)|\nA|r(x)|C.m:()V@1\n{between}A|w(x)|C.m:()V@2\nA|rel(l)|\nA|exit(1)|\nB|acq(l)|\nB|w(x)|\nB|rel(l)|\n")
+        format!(
+            "A|enter(C.m:()V:1)|\nA|acq(l)|\nA|r(x)|C.m:()V@1\n{between}A|w(x)|C.m:()V@2\nA|rel(l)|\nA|exit(1)|\nB|acq(l)|\nB|w(x)|\nB|rel(l)|\n"
+        )
     };
     assert_eq!(evidence(&unit(""), true), None, "under one lock");
     assert_eq!(evidence(&unit("A|wrel(l)|\nA|wacq(l)|\n"), true), PREDICTED, "`wait` lets the lock go");
@@ -179,7 +181,9 @@ fn overlapping_units_are_judged_each_on_its_own() {
 #[test]
 fn volatile_accesses_that_overlap_are_not_observed() {
     let text = |interval: &str| {
-        format!("A|enter(C.m:()V:1)|\nA|vr(x){{b1,a3}}|C.m:()V@1\nB|vw(x){{{interval}}}|\nA|vw(x){{b9,a10}}|C.m:()V@2\n")
+        format!(
+            "A|enter(C.m:()V:1)|\nA|vr(x){{b1,a3}}|C.m:()V@1\nB|vw(x){{{interval}}}|\nA|vw(x){{b9,a10}}|C.m:()V@2\n"
+        )
     };
     assert_eq!(evidence(&text("b4,a8"), false), OBSERVED);
     assert_eq!(evidence(&text("b2,a8"), false), PREDICTED);
