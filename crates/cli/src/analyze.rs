@@ -7,13 +7,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-<<<<<<< HEAD
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, Refinement, Without, feed};
-=======
-use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, feed};
->>>>>>> agent
 use recording::Follow;
 use report::{Events, Inputs, Report, Run, Skipped};
 use trace::{Action, Reader};
@@ -128,12 +124,7 @@ pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read + Send>>> {
     } else {
         if Follow::is_recording(file) {
             let follow = Follow::new(file).with_context(|| shown(file))?;
-<<<<<<< HEAD
             return Reader::new(Box::new(follow.reader(|| false)) as Box<dyn Read + Send>).with_context(|| shown(file));
-=======
-            let input: Box<dyn Read + Send> = Box::new(follow.reader(|| false));
-            return Reader::new(input).with_context(|| shown(file));
->>>>>>> agent
         }
         let input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         if input.metadata().is_ok_and(|metadata| metadata.is_dir()) {

@@ -76,7 +76,10 @@ impl Summary {
             return lines;
         }
         if self.killed > 0 {
-            lines.push(format!("warning: {} ended without saying so; what it did last may be missing", jvms(self.killed)));
+            lines.push(format!(
+                "warning: {} ended without saying so; what it did last may be missing",
+                jvms(self.killed)
+            ));
         }
         if self.instrumented == 0 {
             lines.push(

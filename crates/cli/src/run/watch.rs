@@ -100,12 +100,15 @@ impl Watch {
         let (checked, suspicions) = match check(&class_path_of(class_path, Path::new(working)), self.settings) {
             Ok(answer) => answer,
             Err(error) => {
-                output::complain(&format!("warning: the class path cannot be checked, so nothing is suspected: {error:#}"));
+                output::complain(&format!(
+                    "warning: the class path cannot be checked, so nothing is suspected: {error:#}"
+                ));
                 Default::default()
             }
         };
         let unfinished = self.folder.join(format!("{PLAN}.tmp"));
-        fs::write(&unfinished, plan(&suspicions)).with_context(|| format!("cannot write `{}`", unfinished.display()))?;
+        fs::write(&unfinished, plan(&suspicions))
+            .with_context(|| format!("cannot write `{}`", unfinished.display()))?;
         fs::rename(&unfinished, self.folder.join(PLAN))
             .with_context(|| format!("cannot write a plan in `{}`", self.folder.display()))?;
         Ok((checked, suspicions))
