@@ -215,7 +215,12 @@ impl Composing<'_, '_> {
         // uses.
         for _ in 0..MAX_PASSES {
             let last = std::mem::take(&mut self.summary);
-            self.last_held = last.accesses.into_iter().map(|access| access.held).collect();
+            self.last_held.clear();
+            self.last_held.extend(last.accesses.iter().map(|access| access.held));
+            // Growing step by step would move large pieces again and again.
+            self.summary.accesses = last.accesses;
+            self.summary.accesses.clear();
+            self.summary.accesses.reserve(MAX_ACCESSES);
             self.own.clear();
             self.controls.clear();
             self.own_sections();
@@ -229,6 +234,8 @@ impl Composing<'_, '_> {
             }
         }
         self.results();
+        self.summary.accesses.shrink_to_fit();
+        self.summary.sections.shrink_to_fit();
         self.summary
     }
 
