@@ -6,8 +6,9 @@ use classfile::{Access, ArrayKind, Error, Kind, text_of};
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
 use crate::rewrite::{Failure, Reason};
-use crate::sites::{FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
+use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
+mod calls;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -21,6 +22,7 @@ pub(crate) struct ClassContext<'c> {
     pub(crate) file: Option<String>,
     pub(crate) probes: ProbeConstants<'c>,
     pub(crate) fields: FieldNumbers,
+    pub(crate) calls: CallNumbers,
     pub(crate) sites: &'c mut Sites,
 }
 
@@ -87,6 +89,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
                 op::GETSTATIC | op::PUTSTATIC => self.watch_static(instruction)?,
                 op::IALOAD..=op::SALOAD if families.arrays => self.watch_load(instruction)?,
                 op::IASTORE..=op::SASTORE if families.arrays => self.watch_store(instruction)?,
+                op::INVOKEVIRTUAL..=op::INVOKEINTERFACE => self.watch_call(instruction)?,
                 op::MONITORENTER if families.monitors => {
                     self.snippet.dup();
                     self.insert(instruction.pc, Place::Before);
@@ -203,7 +206,9 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         let families = self.context.plan.families;
         let context = &mut *self.context;
         let found = context.fields.entry(constant).or_insert_with(|| {
-            let access = context.sites.known.field(owner, name, descriptor);
+            let sites = &*context.sites;
+            let access = sites.known.field(owner, name, descriptor);
+            let access = access.or_else(|| sites.library.field(owner, name, descriptor));
             let kind = match access {
                 Some(access) if access.is_final() => return None,
                 Some(access) if access.is_volatile() => FieldKind::Volatile,
