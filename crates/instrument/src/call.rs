@@ -51,13 +51,15 @@ pub enum Call {
     Release = 28,
     /// The subject is a thread, which starts.
     Start = 30,
-    /// The subject, a thread or what stands for a task, has ended when the call returns.
+    /// The subject, a thread, has ended when the call returns.
     Join = 31,
     /// Whether it has, the subject can tell.
     JoinPerhaps = 32,
     /// The operand is handed to the subject, or to a thread or pool of the call's own choice, and will be run. The
     /// result stands for it, if there is one.
     Fork = 33,
+    /// The task that the subject is or stands for has ended when the call returns.
+    JoinTask = 34,
     /// What came before it is seen by those whose `Await` of the same subject returns.
     Signal = 35,
     Await = 36,
@@ -114,6 +116,7 @@ impl Call {
         Call::Join,
         Call::JoinPerhaps,
         Call::Fork,
+        Call::JoinTask,
         Call::Signal,
         Call::Await,
         Call::AwaitIfTrue,
@@ -178,15 +181,19 @@ pub(crate) struct WatchedCall {
     pub(crate) family: CallFamily,
 }
 
-/// What the probes around a call are told, if the model says anything that a run should know.
-pub(crate) fn watched(model: CallModel, name: &str, descriptor: &str) -> Option<WatchedCall> {
+/// What the probes around a call are told, if the model says anything that a run should know. `is_thread` is whether the
+/// call names a method of threads.
+pub(crate) fn watched(model: CallModel, name: &str, descriptor: &str, is_thread: bool) -> Option<WatchedCall> {
     if model.is_lock_operation {
         return lock_operation(name, descriptor);
     }
     if model.sink.is_some() {
         return None;
     }
-    started(model).or_else(|| ordered(model)).or_else(|| viewed(model, descriptor)).or_else(|| touched(model))
+    started(model)
+        .or_else(|| ordered(model, is_thread))
+        .or_else(|| viewed(model, descriptor))
+        .or_else(|| touched(model))
 }
 
 fn lock_operation(name: &str, descriptor: &str) -> Option<WatchedCall> {
@@ -238,10 +245,11 @@ fn started(model: CallModel) -> Option<WatchedCall> {
     Some(WatchedCall { call, flags: 0, subject, operand, family: CallFamily::Threads })
 }
 
-fn ordered(model: CallModel) -> Option<WatchedCall> {
+fn ordered(model: CallModel, is_thread: bool) -> Option<WatchedCall> {
     let order = model.orders?;
     let call = match (order.kind, order.when) {
-        (OrderKind::Join, When::Always) => Call::Join,
+        (OrderKind::Join, When::Always) if is_thread => Call::Join,
+        (OrderKind::Join, When::Always) => Call::JoinTask,
         (OrderKind::Join, When::IfTrue) => Call::JoinIfTrue,
         (OrderKind::Join, When::Perhaps) => Call::JoinPerhaps,
         (OrderKind::JoinAll, When::Always) => Call::JoinAll,

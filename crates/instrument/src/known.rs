@@ -45,6 +45,11 @@ impl Known {
         self.classes.insert(name.into(), declared);
     }
 
+    /// Whether a class of this name was seen, and declares a field of that name.
+    pub(crate) fn declares(&self, class: &[u8], field: &[u8]) -> bool {
+        self.classes.get(class).is_some_and(|class| class.fields.keys().any(|(name, _)| **name == *field))
+    }
+
     /// The access flags of the field that a reference means, found as the JVM finds it: in the class, in its
     /// interfaces, in its superclass. `None` if no class that has been seen has it.
     pub(crate) fn field(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Access> {
@@ -54,6 +59,10 @@ impl Known {
 
     pub(crate) fn has(&self, class: &[u8]) -> bool {
         self.classes.contains_key(class)
+    }
+
+    pub(crate) fn super_class(&self, class: &[u8]) -> Option<&[u8]> {
+        self.classes.get(class)?.super_class.as_deref()
     }
 
     /// The superclass, then the interfaces.

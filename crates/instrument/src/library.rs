@@ -9,6 +9,9 @@ use rustc_hash::FxHashMap;
 use crate::call::{WatchedCall, watched};
 use crate::known::Known;
 
+/// Hierarchies deeper than this are no Java.
+const DEEPEST: usize = 1_000;
+
 /// The models, with what was found in them before.
 pub(crate) struct Library {
     names: Names,
@@ -41,7 +44,25 @@ impl Library {
         let ancestry = self.ancestries.get(&class).filter(|ancestry| !ancestry.is_empty())?;
         let (name, descriptor) = (text_of(name), text_of(descriptor));
         let method = self.names.method(&text_of(owner), &name, &descriptor);
-        watched(self.models.call_in(&self.names, ancestry, method)?, &name, &descriptor)
+        let model = self.models.call_in(&self.names, ancestry, method)?;
+        watched(model, &name, &descriptor, self.is_thread(known, class))
+    }
+
+    fn is_thread(&self, known: &Known, mut class: ClassName) -> bool {
+        // A class that is its own ancestor is never loaded.
+        for _ in 0..DEEPEST {
+            let name = self.names.text(class.0);
+            if name == "java/lang/Thread" {
+                return true;
+            }
+            let parent = match known.super_class(name.as_bytes()) {
+                Some(parent) => Some(self.names.class(&text_of(parent))),
+                None => self.jdk.class(name, &self.names).and_then(|header| header.super_class),
+            };
+            let Some(parent) = parent else { return false };
+            class = parent;
+        }
+        false
     }
 
     /// The access flags of a field that the JDK's own class declares, as far as the model of the JDK has it.

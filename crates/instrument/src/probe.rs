@@ -14,6 +14,7 @@ pub struct ProbeMethod {
 pub(crate) enum Probe {
     Read,
     Write,
+    WriteReference,
     ReadStatic,
     WriteStatic,
     ReadElement,
@@ -26,6 +27,7 @@ pub(crate) enum Probe {
     Exit,
     Begin,
     End,
+    Fresh,
     /// Before a modelled call: its subject and an object.
     CallBefore,
     /// The same with an `int`.
@@ -42,6 +44,7 @@ pub(crate) enum Probe {
 pub const PROBES: &[ProbeMethod] = &[
     method("read", "(Ljava/lang/Object;II)V"),
     method("write", "(Ljava/lang/Object;II)V"),
+    method("writeReference", "(Ljava/lang/Object;II)V"),
     method("readStatic", "(II)V"),
     method("writeStatic", "(II)V"),
     method("readElement", "(Ljava/lang/Object;II)V"),
@@ -54,6 +57,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("exit", "(I)V"),
     method("begin", "(II)V"),
     method("end", "(II)V"),
+    method("fresh", "(Ljava/lang/Object;I)V"),
     method("callBefore", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("callBefore", "(Ljava/lang/Object;III)V"),
     method("callAfter", "(Ljava/lang/Object;II)V"),

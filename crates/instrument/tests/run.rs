@@ -68,12 +68,16 @@ fn run_both(jdk: &Jdk, name: &str, source: &str, release: u32) -> (Vec<String>, 
 fn told(event: &str, sites: &Sites) -> Option<(u32, String)> {
     let words: Vec<&str> = event.split(' ').collect();
     assert!(!event.ends_with("without the lock"), "{event}");
+    if words[0] == "fresh" {
+        // It names a field, not a site.
+        return None;
+    }
     let number = |back: usize| words[words.len() - back].parse::<i32>().unwrap();
     let site = &sites.sites()[number(1) as usize];
     let field = |index: u32| sites.fields()[index as usize].name.clone();
     let text = match (words[0], site.what) {
         ("read" | "readStatic", What::Read(index)) => format!("read {}", field(index)),
-        ("write" | "writeStatic", What::Write(index)) => format!("write {}", field(index)),
+        ("write" | "writeReference" | "writeStatic", What::Write(index)) => format!("write {}", field(index)),
         ("volatileBefore", What::Read(index)) => format!("volatile read {}", field(index)),
         ("volatileBefore", What::Write(index)) => format!("volatile write {}", field(index)),
         ("volatileAfter", What::Read(_) | What::Write(_)) => "after".to_owned(),

@@ -222,7 +222,7 @@ public class Shop {
         thread.join(); //= call Join
         ExecutorService pool = Executors.newSingleThreadExecutor();
         Future<Integer> future = pool.submit(() -> choose(1)); //= call Fork
-        System.out.println(future.get()); //= call Join
+        System.out.println(future.get()); //= call JoinTask
         pool.shutdown();
         System.out.println(pool.awaitTermination(9, TimeUnit.SECONDS)); //= call JoinAllIfTrue
     }
