@@ -5,10 +5,12 @@
 mod lock_pattern;
 mod stale_values;
 
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 
 use finding::Finding;
-use program::{Program, Settings, Unreadable, Whole};
+use program::{Calls, Program, Settings, Unreadable, Whole};
+
+pub use lock_pattern::Options as LockPatternOptions;
 
 /// One algorithm that looks for one or more rules.
 pub struct Detector {
@@ -23,10 +25,24 @@ pub struct Detector {
 
 /// What a detector looks at.
 enum Check {
-    /// One method at a time.
-    Methods(fn(&Program) -> Checked),
+    /// What calls what; the detector looks into the methods that it needs.
+    Calls(fn(&Program, &Calls, &Options) -> Checked),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
+}
+
+/// How to check.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// What is assumed of the program.
+    pub settings: Settings,
+    pub lock_pattern: LockPatternOptions,
+}
+
+impl From<Settings> for Options {
+    fn from(settings: Settings) -> Options {
+        Options { settings, ..Options::default() }
+    }
 }
 
 /// What came of a check.
@@ -42,17 +58,21 @@ pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETE
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
-    check_with(program, detectors, Settings::default())
+    check_with(program, detectors, Options::default())
 }
 
 /// The same with other assumptions about the program.
-pub fn check_with(program: &Program, detectors: &[&Detector], settings: Settings) -> Checked {
+pub fn check_with(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Checked {
+    let options = options.into();
     let mut all = Checked::default();
-    let whole = LazyCell::new(|| Whole::of(program, settings));
+    let whole: OnceCell<Whole<'_>> = OnceCell::new();
     for detector in detectors {
         let checked = match detector.check {
-            Check::Methods(check) => check(program),
-            Check::Whole(check) => check(&whole),
+            Check::Calls(check) => match whole.get() {
+                Some(whole) => check(program, &whole.calls, &options),
+                None => check(program, &Calls::of(program, options.settings.call_graph), &options),
+            },
+            Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings))),
         };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);

@@ -122,13 +122,23 @@ impl Calls {
 
     /// Whether a method calls an operation of a library object that synchronizes itself, or may: behind an interface
     /// like `Map` can be anything.
-    pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
+    pub fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
         self.mentions[method.index()].calls.iter().any(|(kind, called)| {
             self.model(program, *called, called.class).is_some_and(|model| {
                 model.section != model::Section::None
                     || (*kind == CallKind::Interface && model.access != model::Access::None)
             })
         })
+    }
+
+    /// The fields that a method's own code stores to, each once.
+    pub fn writes(&self, method: MethodId) -> &[FieldName] {
+        &self.mentions[method.index()].writes
+    }
+
+    /// The fields that a method's own code reads, each once.
+    pub fn reads(&self, method: MethodId) -> &[FieldName] {
+        &self.mentions[method.index()].reads
     }
 
     pub fn callers(&self, method: MethodId) -> &[MethodId] {
