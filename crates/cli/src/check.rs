@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use detect_static::{Checked, DETECTORS, Detector};
-use program::{Program, Unreadable};
+use detect_static::{Checked, DETECTORS, Detector, LockPatternOptions, Options};
+use program::{CallGraph, Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
 use crate::args::CheckArgs;
@@ -70,12 +70,26 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Analysed> {
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
-    let checked = detect_static::check_with(&program, detectors, args.settings.settings());
+    let checked = detect_static::check_with(&program, detectors, options(args));
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
     skipped.sort();
     Ok(Analysed { program, checked, skipped })
+}
+
+fn options(args: &CheckArgs) -> Options {
+    let patterns = &args.patterns;
+    let mut settings = args.settings.settings();
+    if patterns.paper {
+        settings.call_graph = CallGraph::Hierarchy;
+    }
+    let lock_pattern = LockPatternOptions {
+        paper: patterns.paper,
+        variant: patterns.lock_pattern_variant,
+        notes: patterns.notes,
+    };
+    Options { settings, lock_pattern }
 }
 
 /// A method whose code could not be read, as one more input that was skipped.

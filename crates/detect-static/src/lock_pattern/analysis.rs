@@ -9,17 +9,17 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::name::Argument;
+use super::name::{Argument, narrower};
 use super::relevant::Relevant;
 use super::rules::{Effects, Found, Outcome, Pattern, Prepared, Take, flow};
-use super::skeleton::{Action, CallSite, Skeleton};
-use super::state::{Holder, Locks, TakeId};
+use super::skeleton::{Action, CallSite, Own, Skeleton};
+use super::state::{Holder, LockId, Locks, TakeId};
 use super::stores::Stores;
 use super::summary::{Pair, Summary, Taken, Twice, Via};
-use super::Options;
+use super::{Options, results};
 
 /// Sections further down than this many calls are not seen. A report that needs more steps convinces nobody.
-const MAX_DEPTH: u16 = 8;
+const MAX_DEPTH: u16 = 3;
 
 /// Pairs that a method hands to its callers, at most.
 const MAX_TWICE: usize = 64;
@@ -33,6 +33,8 @@ pub(super) struct Witness {
     /// Calls from there to the method where both takings come together, in order.
     pub(super) calls: SmallVec<[(MethodId, u32); 2]>,
     pub(super) pair: Pair,
+    /// The lock that is taken second, as the method with the context names it.
+    pub(super) lock: Path,
 }
 
 /// What a call may run.
@@ -64,7 +66,9 @@ const NOWHERE: u32 = u32::MAX;
 
 impl<'p> Analysis<'p> {
     pub(super) fn of(program: &'p Program, calls: &'p Calls, options: Options) -> Analysis<'p> {
+        let t = std::time::Instant::now();
         let relevant = Relevant::of(program, calls, options);
+        eprintln!("T relevant {:?}", t.elapsed());
         let close = (program.names.intern("close"), program.names.intern("()V"));
         let matters = |kind: CallKind, method: MethodName| {
             (method.name, method.descriptor) == close || relevant.is_call(program, calls, kind, method)
@@ -98,18 +102,25 @@ impl<'p> Analysis<'p> {
             witnesses: Vec::new(),
             unreadable,
         };
+        eprintln!("T skeletons {} {:?}", analysis.skeletons.len(), t.elapsed());
+        results::settle(program, calls, &mut analysis.skeletons);
+        eprintln!("T results {:?}", t.elapsed());
         let holdings = analysis.holdings();
+        eprintln!("T holdings {:?}", t.elapsed());
         analysis.resolved = analysis
             .skeletons
             .par_iter()
             .map(|skeleton| skeleton.calls.iter().map(|call| analysis.resolve(&holdings, call)).collect())
             .collect();
+        eprintln!("T resolved {:?}", t.elapsed());
         analysis.stores = Stores::of(program, calls, &analysis.skeletons);
         let (stores, program, calls) = (&analysis.stores, analysis.program, analysis.calls);
         analysis.skeletons.par_iter_mut().for_each(|skeleton| {
             skeleton.settle_runs(|kind, method| stores.of_call(program, calls, kind, method));
         });
+        eprintln!("T stores {:?}", t.elapsed());
         analysis.solve();
+        eprintln!("T solve {} {:?}", analysis.witnesses.len(), t.elapsed());
         analysis
     }
 
@@ -218,7 +229,7 @@ impl<'p> Analysis<'p> {
     /// The locks that a method takes, as its callers name them.
     fn takings(&self, place: usize) -> impl Iterator<Item = Taken> + '_ {
         let skeleton = &self.skeletons[place];
-        let own = skeleton.sections.iter().enumerate().filter(|(_, own)| own.mode != Mode::Optimistic);
+        let own = skeleton.sections.iter().enumerate().filter(|(_, own)| self.is_taking(own));
         let own = own.filter_map(|(number, own)| {
             Some(Taken { name: own.name.clone()?, via: Via::Own(number as u32), depth: 0 })
         });
@@ -226,8 +237,9 @@ impl<'p> Analysis<'p> {
             let resolved = &self.resolved[place][number];
             let number = number as u32;
             let library = resolved.library.into_iter().filter_map(move |kind| match call.arguments.first() {
-                Some(Argument::Object(path)) => {
-                    Some(Taken { name: skeleton.outside(path, kind)?, via: Via::Library { call: number }, depth: 0 })
+                Some(Argument::Object(path, class)) => {
+                    let name = skeleton.outside(path, kind, class.filter(|_| path.steps.is_empty()))?;
+                    Some(Taken { name, via: Via::Library { call: number }, depth: 0 })
                 }
                 _ => None,
             });
@@ -238,14 +250,20 @@ impl<'p> Analysis<'p> {
                     if !self.options.paper && taken.depth >= MAX_DEPTH {
                         return None;
                     }
-                    let path = taken.name.at_call(arguments)?;
+                    let (path, bound) = taken.name.at_call(self.program, arguments)?;
                     let via = Via::Call { call: number, target, taken: index as u32 };
-                    Some(Taken { name: skeleton.outside(&path, taken.name.kind)?, via, depth: taken.depth + 1 })
+                    Some(Taken { name: skeleton.outside(&path, taken.name.kind, bound)?, via, depth: taken.depth + 1 })
                 })
             });
             library.chain(below)
         });
         own.chain(called)
+    }
+
+    /// Whether a section can be one of a pair. An optimistic one keeps nobody out; one that waits is a step of some
+    /// protocol, such as a lock that the program makes itself.
+    fn is_taking(&self, own: &Own) -> bool {
+        self.options.paper || (own.mode != Mode::Optimistic && !own.waits)
     }
 
     /// The methods that a call runs, each with what it is given.
@@ -300,7 +318,11 @@ impl<'p> Analysis<'p> {
             return None;
         }
         let pattern = if self.options.variant { Pattern::AnyTwo } else { Pattern::OneLock };
-        let is_compatible = |first: &Take, second: &Take| self.options.paper || self.is_compatible(first, second);
+        let is_compatible = |first: &Take, second: &Take| {
+            self.options.paper
+                || first.lock != second.lock
+                || narrower(self.program, first.bound, second.bound).is_some()
+        };
         let outcome = flow(&prepared, pattern, &is_compatible);
         Some(self.conclude(place, &prepared, outcome))
     }
@@ -333,8 +355,13 @@ impl<'p> Analysis<'p> {
         }
         let mut confirmed = Vec::new();
         for witness in outcome.confirmed {
+            let lock = match witness.found {
+                Found::Here { second, .. } => prepared.take(second).lock,
+                Found::Below { locks, .. } => locks.1,
+            };
             if let Some((pair, calls)) = located(witness.found) {
-                confirmed.push(Witness { method, context: witness.context, calls, pair });
+                let lock = prepared.locks.get(lock).path.clone();
+                confirmed.push(Witness { method, context: witness.context, calls, pair, lock });
             }
         }
         let lock_of = |holder: Holder| match holder {
@@ -358,8 +385,8 @@ impl<'p> Analysis<'p> {
             Prepared { skeleton, locks: Locks::default(), takes: Vec::new(), sections: Vec::new(), calls: Vec::new() };
         for (number, own) in skeleton.sections.iter().enumerate() {
             let lock = prepared.locks.number(own.lock.clone(), own.kind);
-            let take = lock.filter(|_| own.mode != Mode::Optimistic && !own.is_method).map(|lock| {
-                prepared.takes.push(Take { lock, via: Via::Own(number as u32), receiver: None });
+            let take = lock.filter(|_| self.is_taking(own) && !own.is_method).map(|lock| {
+                prepared.takes.push(Take { lock, via: Via::Own(number as u32), bound: own.bound });
                 TakeId(prepared.takes.len() as u32 - 1)
             });
             prepared.sections.push((lock, take));
@@ -374,33 +401,29 @@ impl<'p> Analysis<'p> {
 
     fn effects(&self, prepared: &mut Prepared<'_>, call: &CallSite, number: u32, resolved: &Resolved) -> Effects {
         let mut effects = Effects { repeats: resolved.repeats, ..Effects::default() };
-        let mut seen: FxHashSet<super::state::LockId> = FxHashSet::default();
-        if let (Some(kind), Some(Argument::Object(path))) = (resolved.library, call.arguments.first())
+        let mut seen: FxHashSet<(LockId, Option<ClassName>)> = FxHashSet::default();
+        if let (Some(kind), Some(Argument::Object(path, class))) = (resolved.library, call.arguments.first())
             && let Some(lock) = prepared.locks.number(path.clone(), kind)
         {
-            prepared.takes.push(Take { lock, via: Via::Library { call: number }, receiver: None });
+            let bound = class.filter(|_| path.steps.is_empty());
+            prepared.takes.push(Take { lock, via: Via::Library { call: number }, bound });
             effects.takes.push(TakeId(prepared.takes.len() as u32 - 1));
         }
         for (target, arguments) in self.run_by(resolved, call) {
             let Some(summary) = self.summary(target) else { continue };
-            let receiver = call
-                .receiver
-                .filter(|_| resolved.targets.len() > 1)
-                .map(|receiver| (receiver, self.program.method_name(target).class));
             for (index, taken) in summary.taken.iter().enumerate() {
-                let Some(path) = taken.name.at_call(arguments) else { continue };
+                let Some((path, bound)) = taken.name.at_call(self.program, arguments) else { continue };
                 let Some(lock) = prepared.locks.number(path, taken.name.kind) else { continue };
-                // One taking of a lock for each call, but for virtual ones: they differ in what the object must be.
-                if receiver.is_none() && !seen.insert(lock) {
+                if !seen.insert((lock, bound)) {
                     continue;
                 }
                 let via = Via::Call { call: number, target, taken: index as u32 };
-                prepared.takes.push(Take { lock, via, receiver });
+                prepared.takes.push(Take { lock, via, bound });
                 effects.takes.push(TakeId(prepared.takes.len() as u32 - 1));
             }
             for (index, twice) in summary.twice.iter().enumerate() {
                 let named = |name: &super::name::Name, locks: &mut Locks| {
-                    name.at_call(arguments).and_then(|path| locks.number(path, name.kind))
+                    name.at_call(self.program, arguments).and_then(|(path, _)| locks.number(path, name.kind))
                 };
                 let first = named(&twice.names.0, &mut prepared.locks);
                 let second = named(&twice.names.1, &mut prepared.locks);
@@ -410,13 +433,16 @@ impl<'p> Analysis<'p> {
             }
             if resolved.targets.len() == 1 {
                 for name in &summary.acquires {
-                    let path = name.at_call(arguments);
-                    effects.acquires.push(path.and_then(|path| prepared.locks.number(path, name.kind)));
+                    let path = name.at_call(self.program, arguments);
+                    effects.acquires.push(path.and_then(|(path, _)| prepared.locks.number(path, name.kind)));
                 }
             }
             for name in &summary.gives_back {
-                let path = name.as_ref().and_then(|name| Some((name.at_call(arguments)?, name.kind)));
-                effects.gives_back.push(path.and_then(|(path, kind)| prepared.locks.number(path, kind)));
+                let lock = name.as_ref().and_then(|name| {
+                    let (path, _) = name.at_call(self.program, arguments)?;
+                    prepared.locks.number(path, name.kind)
+                });
+                effects.gives_back.push(lock);
             }
         }
         effects.stores = self.stores.of_call(self.program, self.calls, call.kind, call.method);
@@ -456,7 +482,7 @@ impl<'p> Analysis<'p> {
                 Some((own.lock.clone(), own.kind))
             }
             Via::Library { call } => match skeleton.calls.get(call as usize)?.arguments.first()? {
-                Argument::Object(path) => Some((path.clone(), self.resolved[place].get(call as usize)?.library?)),
+                Argument::Object(path, _) => Some((path.clone(), self.resolved[place].get(call as usize)?.library?)),
                 Argument::Position(_) => None,
             },
             Via::Call { call, target, taken } => {
@@ -465,7 +491,7 @@ impl<'p> Analysis<'p> {
                 let (_, arguments) = self
                     .run_by(self.resolved[place].get(call as usize)?, site)
                     .find(|(run, _)| *run == target)?;
-                Some((name.at_call(arguments)?, name.kind))
+                Some((name.at_call(self.program, arguments)?.0, name.kind))
             }
         }
     }
@@ -475,25 +501,14 @@ impl<'p> Analysis<'p> {
         let place = self.place(method)?;
         let site = self.skeletons[place].calls.get(call as usize)?;
         let target = self.resolved[place].get(call as usize)?.targets.first()?;
-        self.summary(*target)?.acquires.first()?.at_call(&site.arguments)
-    }
-
-    /// Whether one object can be such that both calls on it take what they are said to take.
-    fn is_compatible(&self, first: &Take, second: &Take) -> bool {
-        match (first.receiver, second.receiver) {
-            (Some((a, one)), Some((b, other))) if a == b => self.are_related(one, other),
-            _ => true,
-        }
-    }
-
-    fn are_related(&self, one: ClassName, other: ClassName) -> bool {
-        self.program.is_subtype(one, other) || self.program.is_subtype(other, one)
+        let lock = self.summary(*target)?.acquires.first()?;
+        lock.at_call(self.program, &site.arguments).map(|(path, _)| path)
     }
 }
 
 /// The field that the receiver of a call was read from.
 fn receiver_field(call: &CallSite) -> Option<FieldName> {
-    let Some(Argument::Object(path)) = call.arguments.first().filter(|_| call.receiver.is_some()) else { return None };
+    let Some(Argument::Object(path, _)) = call.arguments.first().filter(|_| call.receiver.is_some()) else { return None };
     match (path.steps.last(), path.root) {
         (Some(Step::Field(field)), _) => Some(*field),
         (None, Root::Static(field)) => Some(field),

@@ -14,14 +14,21 @@
 
 mod analysis;
 mod explain;
+mod feasible;
 mod judge;
+mod local;
 mod name;
+#[cfg(test)]
+mod oracle;
+mod relation;
 mod relevant;
+mod results;
 mod rules;
 mod skeleton;
 mod state;
 mod stores;
 mod summary;
+mod ties;
 
 use program::{Calls, Program};
 

@@ -34,14 +34,22 @@ pub(super) struct Name {
     pub(super) start: Start,
     pub(super) steps: SmallVec<[NameStep; 2]>,
     pub(super) kind: LockKind,
+    /// What the object must be that the name starts from; or it does not have this lock.
+    pub(super) bound: Option<ClassName>,
 }
 
 impl Name {
-    /// What the caller calls the lock; `None` if it has no name there, or one that is too long.
-    pub(super) fn at_call(&self, arguments: &[Argument]) -> Option<Path> {
+    /// What the caller calls the lock, and what the object must be that this name starts from; `None` if it has no name
+    /// there, one that is too long, or if what the call is given cannot be such an object.
+    pub(super) fn at_call(&self, program: &Program, arguments: &[Argument]) -> Option<(Path, Option<ClassName>)> {
+        let mut bound = None;
         let mut path = match self.start {
             Start::Parameter(position) => match arguments.get(usize::from(position))? {
-                Argument::Object(path) => path.clone(),
+                Argument::Object(path, class) => {
+                    let both = narrower(program, *class, self.bound)?;
+                    bound = both.filter(|_| path.steps.is_empty());
+                    path.clone()
+                }
                 Argument::Position(_) => return None,
             },
             Start::Static(field) => Path::root(Root::Static(field)),
@@ -56,18 +64,33 @@ impl Name {
                 NameStep::Constant(index) => Step::Constant(index),
                 NameStep::Given(position) => match arguments.get(usize::from(position))? {
                     Argument::Position(step) => *step,
-                    Argument::Object(_) => return None,
+                    Argument::Object(..) => return None,
                 },
             });
         }
-        Some(path)
+        Some((path, bound))
     }
+}
+
+/// The narrower of two classes that one object has both of; `None` inside if neither is known, outside if no object can.
+/// An interface may be had by any object whose class is not final; what is unknown rules nothing out.
+pub(super) fn narrower(program: &Program, one: Option<ClassName>, other: Option<ClassName>) -> Option<Option<ClassName>> {
+    let (Some(one), Some(other)) = (one, other) else { return Some(one.or(other)) };
+    if program.is_subtype(one, other) {
+        return Some(Some(one));
+    }
+    if program.is_subtype(other, one) {
+        return Some(Some(other));
+    }
+    let is_open = |class: ClassName| program.class(class).is_none_or(|class| program.header(class).access.is_interface());
+    (is_open(one) || is_open(other)).then_some(Some(one))
 }
 
 /// What a call is given.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Argument {
-    Object(Path),
+    /// An object, and what the code promises it to be.
+    Object(Path, Option<ClassName>),
     /// A number, as the position of an element.
     Position(Step),
 }

@@ -9,9 +9,9 @@ use super::Options;
 
 /// How many calls down from a section are followed: the first that keeps to [`MAX_METHODS`], so that very large programs
 /// are looked at less deeply.
-const REACHES: [usize; 4] = [8, 6, 4, 3];
+const REACHES: [usize; 4] = [6, 4, 2, 1];
 
-const MAX_METHODS: usize = 25_000;
+const MAX_METHODS: usize = 16_000;
 
 pub(super) struct Relevant {
     methods: Vec<bool>,

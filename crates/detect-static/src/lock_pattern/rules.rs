@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use location::{ClassName, FieldName};
-use program::ir::Value;
 use program::{MethodId, SectionId};
 use smallvec::SmallVec;
 
@@ -17,8 +16,8 @@ use super::summary::{Pair, Via};
 pub(super) struct Take {
     pub(super) lock: LockId,
     pub(super) via: Via,
-    /// The register that a virtual method is called on, and the class that the object must have for this to be taken.
-    pub(super) receiver: Option<(Value, ClassName)>,
+    /// What the object must be that the lock's name starts from.
+    pub(super) bound: Option<ClassName>,
 }
 
 /// What a call does, from the caller's side.
@@ -319,6 +318,6 @@ impl Prepared<'_> {
     /// A lock's name outside the method.
     pub(super) fn outside(&self, lock: LockId) -> Option<Name> {
         let lock = self.locks.get(lock);
-        self.skeleton.outside(&lock.path, lock.kind)
+        self.skeleton.outside(&lock.path, lock.kind, None)
     }
 }

@@ -13,11 +13,17 @@ use super::name::{Argument, Name, declared, settle};
 #[derive(Clone, Debug)]
 pub(super) struct Own {
     pub(super) lock: Path,
+    /// What the object must be that the name starts from.
+    pub(super) bound: Option<ClassName>,
     /// The lock as callers name it.
     pub(super) name: Option<Name>,
     pub(super) kind: LockKind,
     pub(super) mode: Mode,
     pub(super) is_method: bool,
+    /// Whether it waits inside: it says itself that it lets the lock go, and for what.
+    pub(super) waits: bool,
+    /// The instruction that takes the lock.
+    pub(super) start: Option<Value>,
     pub(super) pc: u32,
     pub(super) line: Option<u32>,
 }
@@ -98,6 +104,15 @@ pub(super) struct Block {
     pub(super) open: SmallVec<[SectionId; 2]>,
 }
 
+/// A call whose result is an object that a name starts from.
+#[derive(Clone, Debug)]
+pub(super) struct Yields {
+    pub(super) value: Value,
+    pub(super) kind: CallKind,
+    pub(super) method: MethodName,
+    pub(super) arguments: SmallVec<[Argument; 2]>,
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct Skeleton {
     pub(super) method: MethodId,
@@ -105,13 +120,14 @@ pub(super) struct Skeleton {
     pub(super) section_ids: Vec<SectionId>,
     pub(super) calls: Vec<CallSite>,
     pub(super) blocks: Vec<Block>,
+    pub(super) yields: Vec<Yields>,
     /// By parameter that a lock's name may start from: the register.
     pub(super) parameters: SmallVec<[Value; 4]>,
 }
 
 impl Skeleton {
     /// The name of a lock outside this method; `None` for `*`.
-    pub(super) fn outside(&self, lock: &Path, kind: LockKind) -> Option<Name> {
+    pub(super) fn outside(&self, lock: &Path, kind: LockKind, bound: Option<ClassName>) -> Option<Name> {
         use super::name::{NameStep, Start};
         let parameter = |value: Value| self.parameters.iter().position(|known| *known == value).map(|at| at as u16);
         let start = match lock.root {
@@ -126,7 +142,8 @@ impl Skeleton {
             Step::Constant(index) => Some(NameStep::Constant(index)),
             Step::Element(index) => parameter(index).map(NameStep::Given),
         });
-        Some(Name { start, steps: steps.collect::<Option<_>>()?, kind })
+        let bound = bound.filter(|_| matches!(start, Start::Parameter(_)));
+        Some(Name { start, steps: steps.collect::<Option<_>>()?, kind, bound })
     }
 
     /// Replaces calls that take no lock by what they assign.
@@ -142,6 +159,32 @@ impl Skeleton {
                     other => block.actions.push(other),
                 }
             }
+        }
+    }
+
+    /// Changes every name in it.
+    pub(super) fn rename(&mut self, rename: impl Fn(&mut Path)) {
+        for own in &mut self.sections {
+            rename(&mut own.lock);
+        }
+        for call in &mut self.calls {
+            let captured = call.functions.iter_mut().flat_map(|function| &mut function.captured);
+            for argument in call.arguments.iter_mut().chain(captured) {
+                if let Argument::Object(path, _) = argument {
+                    rename(path);
+                }
+            }
+        }
+        for block in &mut self.blocks {
+            for action in &mut block.actions {
+                if let Action::GiveBack(lock, _) = action {
+                    rename(lock);
+                }
+            }
+        }
+        for index in 0..self.sections.len() {
+            let own = &self.sections[index];
+            self.sections[index].name = self.outside(&own.lock, own.kind, own.bound);
         }
     }
 
@@ -178,14 +221,16 @@ impl Building<'_> {
             section_ids: self.sections.iter().map(|(id, _)| id).collect(),
             calls: Vec::new(),
             blocks: vec![Block::default(); body.block_count()],
+            yields: Vec::new(),
             parameters,
         };
         for (_, section) in self.sections.iter() {
             let pc = section.start.map_or(0, |start| body.instruction(start).pc);
             let (lock, kind) = (settle(self.program, section.lock.clone()), section.lock_kind());
-            let name = skeleton.outside(&lock, kind);
+            let bound = self.bound(&lock);
+            let name = skeleton.outside(&lock, kind, bound);
             let is_method = section.kind == SectionKind::Method;
-            skeleton.sections.push(Own { lock, name, kind, mode: section.mode, is_method, pc, line: body.line(pc) });
+            skeleton.sections.push(Own { lock, bound, name, kind, mode: section.mode, is_method, waits: !section.waits.is_empty(), start: section.start, pc, line: body.line(pc) });
         }
         for (block, edges) in body.blocks() {
             let target = &mut skeleton.blocks[block.index()];
@@ -197,7 +242,8 @@ impl Building<'_> {
                 self.instruction(&mut skeleton, block, value, held, has_handlers, matters);
             });
         }
-        drop_unused(&mut skeleton);
+        let used = drop_unused(&mut skeleton);
+        self.yields(&mut skeleton, used);
         skeleton
     }
 
@@ -306,18 +352,53 @@ impl Building<'_> {
         }
     }
 
+    /// Notes the calls that yield what names start from, and what those calls are given in turn.
+    fn yields(&self, skeleton: &mut Skeleton, used: FxHashSet<Value>) {
+        let mut pending: Vec<Value> = used.into_iter().collect();
+        let mut seen: FxHashSet<Value> = pending.iter().copied().collect();
+        while let Some(value) = pending.pop() {
+            let Op::Call { kind, method, arguments } = *self.body.op(value) else { continue };
+            let arguments: SmallVec<[Argument; 2]> =
+                self.body.operands(arguments).iter().map(|operand| self.argument(*operand, value)).collect();
+            for argument in &arguments {
+                if let Argument::Object(Path { root: Root::Value(further), .. }, _) = argument
+                    && seen.insert(*further)
+                {
+                    pending.push(*further);
+                }
+            }
+            skeleton.yields.push(Yields { value, kind, method, arguments });
+        }
+        skeleton.yields.sort_by_key(|yields| yields.value);
+    }
+
+    /// What the object is known to be that a lock's name starts from.
+    fn bound(&self, lock: &Path) -> Option<ClassName> {
+        let value = match lock.root {
+            Root::This => return Some(self.body.method.class),
+            Root::Value(value) => value,
+            _ => return None,
+        };
+        match self.body.instruction(value).value_type {
+            ValueType::Reference(class) => Some(class),
+            _ => None,
+        }
+    }
+
     fn argument(&self, operand: Value, at: Value) -> Argument {
         match (self.body.instruction(operand).value_type, self.body.op(operand)) {
             (_, Op::Constant(Constant::Int(index))) => Argument::Position(Step::Constant(*index)),
-            (ValueType::Reference(_), _) => Argument::Object(settle(self.program, self.paths.of(operand, at))),
+            (ValueType::Reference(class), _) => {
+                Argument::Object(settle(self.program, self.paths.of(operand, at)), Some(class))
+            }
             (ValueType::Int, _) => Argument::Position(Step::Element(operand)),
-            _ => Argument::Object(Path::root(Root::Unknown)),
+            _ => Argument::Object(Path::root(Root::Unknown), None),
         }
     }
 }
 
 /// Leaves out assignments of registers that no lock or argument depends on.
-fn drop_unused(skeleton: &mut Skeleton) {
+fn drop_unused(skeleton: &mut Skeleton) -> FxHashSet<Value> {
     let mut used: FxHashSet<Value> = FxHashSet::default();
     let mut add = |path: &Path| {
         if let Root::Value(value) = path.root {
@@ -335,7 +416,7 @@ fn drop_unused(skeleton: &mut Skeleton) {
         let captured = call.functions.iter().flat_map(|function| &function.captured);
         for argument in call.arguments.iter().chain(captured) {
             match argument {
-                Argument::Object(path) => add(path),
+                Argument::Object(path, _) => add(path),
                 Argument::Position(Step::Element(value)) => positions.push(*value),
                 Argument::Position(_) => {}
             }
@@ -345,4 +426,5 @@ fn drop_unused(skeleton: &mut Skeleton) {
     for block in &mut skeleton.blocks {
         block.actions.retain(|action| !matches!(action, Action::Forget(Forget::Register(value)) if !used.contains(value)));
     }
+    used
 }

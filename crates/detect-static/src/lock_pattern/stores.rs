@@ -90,7 +90,7 @@ fn fields_in_names(program: &Program, skeletons: &[Skeleton]) -> FxHashSet<Field
     for skeleton in skeletons {
         skeleton.sections.iter().for_each(|section| add(&section.lock));
         for argument in skeleton.calls.iter().flat_map(|call| &call.arguments) {
-            if let Argument::Object(path) = argument {
+            if let Argument::Object(path, _) = argument {
                 add(path);
             }
         }

@@ -16,15 +16,6 @@ pub(super) enum Via {
     Library { call: u32 },
 }
 
-impl Via {
-    pub(super) fn call(self) -> Option<u32> {
-        match self {
-            Via::Own(_) => None,
-            Via::Call { call, .. } | Via::Library { call } => Some(call),
-        }
-    }
-}
-
 /// A lock that the method or something it calls takes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Taken {
