@@ -84,11 +84,8 @@ fn options(args: &CheckArgs) -> Options {
     if patterns.paper {
         settings.call_graph = CallGraph::Hierarchy;
     }
-    let lock_pattern = LockPatternOptions {
-        paper: patterns.paper,
-        variant: patterns.lock_pattern_variant,
-        notes: patterns.notes,
-    };
+    let lock_pattern =
+        LockPatternOptions { paper: patterns.paper, variant: patterns.lock_pattern_variant, notes: patterns.notes };
     Options { settings, lock_pattern }
 }
 

@@ -120,9 +120,19 @@ impl Calls {
         Targets::Known(found.into_iter().collect())
     }
 
+    /// Each call that the program's code has, once, in no order.
+    pub fn distinct(&self) -> impl ParallelIterator<Item = (CallKind, MethodName, &[MethodId])> {
+        self.resolved.par_iter().map(|((kind, method), targets)| (*kind, *method, targets.known()))
+    }
+
+    /// The calls of a method's own code, each once.
+    pub fn made_by(&self, method: MethodId) -> &[(CallKind, MethodName)] {
+        &self.mentions[method.index()].calls
+    }
+
     /// Whether a method calls an operation of a library object that synchronizes itself, or may: behind an interface
     /// like `Map` can be anything.
-    pub fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
+    pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
         self.mentions[method.index()].calls.iter().any(|(kind, called)| {
             self.model(program, *called, called.class).is_some_and(|model| {
                 model.section != model::Section::None

@@ -1,6 +1,6 @@
 //! The pattern across methods: from the callees up, what each method takes, and takes twice.
 
-use location::{ClassName, FieldName, MethodName};
+use location::{FieldName, MethodName};
 use program::ir::CallKind;
 use program::model::{self, Target};
 use program::summary::{Holding, Holdings, components};
@@ -9,11 +9,11 @@ use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::name::{Argument, narrower};
+use super::name::{Argument, Name, narrower};
 use super::relevant::Relevant;
-use super::rules::{Effects, Found, Outcome, Pattern, Prepared, Take, flow};
+use super::rules::{Found, Outcome, Pattern, Prepared, Take, flow};
 use super::skeleton::{Action, CallSite, Own, Skeleton};
-use super::state::{Holder, LockId, Locks, TakeId};
+use super::state::Holder;
 use super::stores::Stores;
 use super::summary::{Pair, Summary, Taken, Twice, Via};
 use super::{Options, results};
@@ -39,25 +39,25 @@ pub(super) struct Witness {
 
 /// What a call may run.
 #[derive(Clone, Default, Debug)]
-struct Resolved {
-    targets: SmallVec<[MethodId; 2]>,
+pub(super) struct Resolved {
+    pub(super) targets: SmallVec<[MethodId; 2]>,
     /// Functions that the call runs in place: their number among the call's functions, and the method behind.
-    functions: SmallVec<[(u8, MethodId); 1]>,
-    repeats: bool,
+    pub(super) functions: SmallVec<[(u8, MethodId); 1]>,
+    pub(super) repeats: bool,
     /// The section that a library call is on its receiver.
-    library: Option<LockKind>,
+    pub(super) library: Option<LockKind>,
 }
 
 pub(super) struct Analysis<'p> {
     pub(super) program: &'p Program,
     pub(super) calls: &'p Calls,
-    options: Options,
+    pub(super) options: Options,
     /// By method: its place in the lists below.
     places: Vec<u32>,
     pub(super) skeletons: Vec<Skeleton>,
-    resolved: Vec<Vec<Resolved>>,
+    pub(super) resolved: Vec<Vec<Resolved>>,
     summaries: Vec<Summary>,
-    stores: Stores,
+    pub(super) stores: Stores,
     pub(super) witnesses: Vec<Witness>,
     pub(super) unreadable: Vec<Unreadable>,
 }
@@ -66,12 +66,10 @@ const NOWHERE: u32 = u32::MAX;
 
 impl<'p> Analysis<'p> {
     pub(super) fn of(program: &'p Program, calls: &'p Calls, options: Options) -> Analysis<'p> {
-        let t = std::time::Instant::now();
         let relevant = Relevant::of(program, calls, options);
-        eprintln!("T relevant {:?}", t.elapsed());
         let close = (program.names.intern("close"), program.names.intern("()V"));
         let matters = |kind: CallKind, method: MethodName| {
-            (method.name, method.descriptor) == close || relevant.is_call(program, calls, kind, method)
+            (method.name, method.descriptor) == close || relevant.is_call(kind, method)
         };
         let built = program.visit_bodies(
             |method| relevant.is_method(method),
@@ -102,29 +100,23 @@ impl<'p> Analysis<'p> {
             witnesses: Vec::new(),
             unreadable,
         };
-        eprintln!("T skeletons {} {:?}", analysis.skeletons.len(), t.elapsed());
         results::settle(program, calls, &mut analysis.skeletons);
-        eprintln!("T results {:?}", t.elapsed());
         let holdings = analysis.holdings();
-        eprintln!("T holdings {:?}", t.elapsed());
         analysis.resolved = analysis
             .skeletons
             .par_iter()
             .map(|skeleton| skeleton.calls.iter().map(|call| analysis.resolve(&holdings, call)).collect())
             .collect();
-        eprintln!("T resolved {:?}", t.elapsed());
         analysis.stores = Stores::of(program, calls, &analysis.skeletons);
         let (stores, program, calls) = (&analysis.stores, analysis.program, analysis.calls);
         analysis.skeletons.par_iter_mut().for_each(|skeleton| {
             skeleton.settle_runs(|kind, method| stores.of_call(program, calls, kind, method));
         });
-        eprintln!("T stores {:?}", t.elapsed());
         analysis.solve();
-        eprintln!("T solve {} {:?}", analysis.witnesses.len(), t.elapsed());
         analysis
     }
 
-    fn place(&self, method: MethodId) -> Option<usize> {
+    pub(super) fn place(&self, method: MethodId) -> Option<usize> {
         self.places.get(method.index()).filter(|place| **place != NOWHERE).map(|place| *place as usize)
     }
 
@@ -165,7 +157,10 @@ impl<'p> Analysis<'p> {
         };
         let mut resolved = Resolved::default();
         resolved.targets = targets.known().iter().copied().filter(|target| self.place(*target).is_some()).collect();
-        let has_code = targets.known().iter().any(|target| program.method(*target).has_code && program.is_checked(program.class_of(*target)));
+        let has_code = targets
+            .known()
+            .iter()
+            .any(|target| program.method(*target).has_code && program.is_checked(program.class_of(*target)));
         if has_code {
             return resolved;
         }
@@ -184,7 +179,9 @@ impl<'p> Analysis<'p> {
         };
         for (number, function) in call.functions.iter().enumerate() {
             let target = calls.hierarchy.resolve_name(program, function.method);
-            if let Some(target) = target.filter(|target| model.runs.contains(function.position) && self.place(*target).is_some()) {
+            if let Some(target) =
+                target.filter(|target| model.runs.contains(function.position) && self.place(*target).is_some())
+            {
                 resolved.functions.push((number as u8, target));
                 resolved.repeats |= model.is_traversal;
             }
@@ -206,7 +203,7 @@ impl<'p> Analysis<'p> {
 
     /// LOCKSHELD of methods that call each other: the least solution.
     fn held(&mut self, component: &[MethodId]) {
-        let mut known: Vec<FxHashSet<super::name::Name>> = vec![FxHashSet::default(); component.len()];
+        let mut known: Vec<FxHashSet<Name>> = vec![FxHashSet::default(); component.len()];
         loop {
             let mut changed = false;
             for (number, method) in component.iter().enumerate() {
@@ -262,12 +259,12 @@ impl<'p> Analysis<'p> {
 
     /// Whether a section can be one of a pair. An optimistic one keeps nobody out; one that waits is a step of some
     /// protocol, such as a lock that the program makes itself.
-    fn is_taking(&self, own: &Own) -> bool {
+    pub(super) fn is_taking(&self, own: &Own) -> bool {
         self.options.paper || (own.mode != Mode::Optimistic && !own.waits)
     }
 
     /// The methods that a call runs, each with what it is given.
-    fn run_by<'a>(
+    pub(super) fn run_by<'a>(
         &'a self,
         resolved: &'a Resolved,
         call: &'a CallSite,
@@ -282,8 +279,7 @@ impl<'p> Analysis<'p> {
 
     /// T, P and FINAL_T of methods that call each other.
     fn pairs(&mut self, component: &[MethodId]) {
-        let mut known: Vec<FxHashSet<(super::name::Name, super::name::Name, Pair)>> =
-            vec![FxHashSet::default(); component.len()];
+        let mut known: Vec<FxHashSet<(Name, Name, Pair)>> = vec![FxHashSet::default(); component.len()];
         loop {
             let mut changed = false;
             for (number, method) in component.iter().enumerate() {
@@ -311,9 +307,10 @@ impl<'p> Analysis<'p> {
         let prepared = self.prepare(place);
         let is_plain = prepared.takes.len() < 2
             && prepared.calls.iter().all(|effects| effects.twice.is_empty() && effects.acquires.is_empty())
-            && !self.skeletons[place].blocks.iter().any(|block| {
-                block.actions.iter().any(|action| matches!(action, Action::GiveBack(..)))
-            });
+            && !self.skeletons[place]
+                .blocks
+                .iter()
+                .any(|block| block.actions.iter().any(|action| matches!(action, Action::GiveBack(..))));
         if is_plain && !self.skeletons[place].sections.iter().any(|own| !own.is_method) && prepared.takes.is_empty() {
             return None;
         }
@@ -377,142 +374,16 @@ impl<'p> Analysis<'p> {
         };
         (twice, confirmed, summary)
     }
-
-    /// The method's locks by number, and what its calls do.
-    fn prepare(&self, place: usize) -> Prepared<'_> {
-        let skeleton = &self.skeletons[place];
-        let mut prepared =
-            Prepared { skeleton, locks: Locks::default(), takes: Vec::new(), sections: Vec::new(), calls: Vec::new() };
-        for (number, own) in skeleton.sections.iter().enumerate() {
-            let lock = prepared.locks.number(own.lock.clone(), own.kind);
-            let take = lock.filter(|_| self.is_taking(own) && !own.is_method).map(|lock| {
-                prepared.takes.push(Take { lock, via: Via::Own(number as u32), bound: own.bound });
-                TakeId(prepared.takes.len() as u32 - 1)
-            });
-            prepared.sections.push((lock, take));
-        }
-        for (number, call) in skeleton.calls.iter().enumerate() {
-            let effects = self.effects(&mut prepared, call, number as u32, &self.resolved[place][number]);
-            prepared.calls.push(effects);
-        }
-        self.close(&mut prepared);
-        prepared
-    }
-
-    fn effects(&self, prepared: &mut Prepared<'_>, call: &CallSite, number: u32, resolved: &Resolved) -> Effects {
-        let mut effects = Effects { repeats: resolved.repeats, ..Effects::default() };
-        let mut seen: FxHashSet<(LockId, Option<ClassName>)> = FxHashSet::default();
-        if let (Some(kind), Some(Argument::Object(path, class))) = (resolved.library, call.arguments.first())
-            && let Some(lock) = prepared.locks.number(path.clone(), kind)
-        {
-            let bound = class.filter(|_| path.steps.is_empty());
-            prepared.takes.push(Take { lock, via: Via::Library { call: number }, bound });
-            effects.takes.push(TakeId(prepared.takes.len() as u32 - 1));
-        }
-        for (target, arguments) in self.run_by(resolved, call) {
-            let Some(summary) = self.summary(target) else { continue };
-            for (index, taken) in summary.taken.iter().enumerate() {
-                let Some((path, bound)) = taken.name.at_call(self.program, arguments) else { continue };
-                let Some(lock) = prepared.locks.number(path, taken.name.kind) else { continue };
-                if !seen.insert((lock, bound)) {
-                    continue;
-                }
-                let via = Via::Call { call: number, target, taken: index as u32 };
-                prepared.takes.push(Take { lock, via, bound });
-                effects.takes.push(TakeId(prepared.takes.len() as u32 - 1));
-            }
-            for (index, twice) in summary.twice.iter().enumerate() {
-                let named = |name: &super::name::Name, locks: &mut Locks| {
-                    name.at_call(self.program, arguments).and_then(|(path, _)| locks.number(path, name.kind))
-                };
-                let first = named(&twice.names.0, &mut prepared.locks);
-                let second = named(&twice.names.1, &mut prepared.locks);
-                if let (Some(first), Some(second)) = (first, second) {
-                    effects.twice.push((first, second, target, index as u32));
-                }
-            }
-            if resolved.targets.len() == 1 {
-                for name in &summary.acquires {
-                    let path = name.at_call(self.program, arguments);
-                    effects.acquires.push(path.and_then(|(path, _)| prepared.locks.number(path, name.kind)));
-                }
-            }
-            for name in &summary.gives_back {
-                let lock = name.as_ref().and_then(|name| {
-                    let (path, _) = name.at_call(self.program, arguments)?;
-                    prepared.locks.number(path, name.kind)
-                });
-                effects.gives_back.push(lock);
-            }
-        }
-        effects.stores = self.stores.of_call(self.program, self.calls, call.kind, call.method);
-        effects
-    }
-
-    /// An object that a call returned with a lock held, or that was made so, gives it back when it is closed.
-    fn close(&self, prepared: &mut Prepared<'_>) {
-        if prepared.calls.iter().all(|effects| effects.acquires.is_empty()) {
-            return;
-        }
-        let sites = &prepared.skeleton.calls;
-        let close = (self.program.names.intern("close"), self.program.names.intern("()V"));
-        for (number, site) in sites.iter().enumerate() {
-            if (site.method.name, site.method.descriptor) != close || !prepared.calls[number].gives_back.is_empty() {
-                continue;
-            }
-            let opened = sites.iter().zip(&prepared.calls).find(|(opening, effects)| {
-                let is_made = self.program.names.text(opening.method.name) == "<init>";
-                let object = if is_made { opening.receiver } else { Some(opening.value) };
-                !effects.acquires.is_empty() && object.is_some() && object == site.receiver
-            });
-            if let Some((_, effects)) = opened {
-                let given = effects.acquires.clone();
-                prepared.calls[number].gives_back = given;
-            }
-        }
-    }
-
-    /// The lock of a taking, as the method names it.
-    pub(super) fn taken_lock(&self, method: MethodId, via: Via) -> Option<(Path, LockKind)> {
-        let place = self.place(method)?;
-        let skeleton = &self.skeletons[place];
-        match via {
-            Via::Own(section) => {
-                let own = skeleton.sections.get(section as usize)?;
-                Some((own.lock.clone(), own.kind))
-            }
-            Via::Library { call } => match skeleton.calls.get(call as usize)?.arguments.first()? {
-                Argument::Object(path, _) => Some((path.clone(), self.resolved[place].get(call as usize)?.library?)),
-                Argument::Position(_) => None,
-            },
-            Via::Call { call, target, taken } => {
-                let name = &self.summary(target)?.taken.get(taken as usize)?.name;
-                let site = skeleton.calls.get(call as usize)?;
-                let (_, arguments) = self
-                    .run_by(self.resolved[place].get(call as usize)?, site)
-                    .find(|(run, _)| *run == target)?;
-                Some((name.at_call(self.program, arguments)?.0, name.kind))
-            }
-        }
-    }
-
-    /// The lock that a call returns with, as the caller names it.
-    pub(super) fn left_held(&self, method: MethodId, call: u32) -> Option<Path> {
-        let place = self.place(method)?;
-        let site = self.skeletons[place].calls.get(call as usize)?;
-        let target = self.resolved[place].get(call as usize)?.targets.first()?;
-        let lock = self.summary(*target)?.acquires.first()?;
-        lock.at_call(self.program, &site.arguments).map(|(path, _)| path)
-    }
 }
 
 /// The field that the receiver of a call was read from.
 fn receiver_field(call: &CallSite) -> Option<FieldName> {
-    let Some(Argument::Object(path, _)) = call.arguments.first().filter(|_| call.receiver.is_some()) else { return None };
+    let Some(Argument::Object(path, _)) = call.arguments.first().filter(|_| call.receiver.is_some()) else {
+        return None;
+    };
     match (path.steps.last(), path.root) {
         (Some(Step::Field(field)), _) => Some(*field),
         (None, Root::Static(field)) => Some(field),
         _ => None,
     }
 }
-

@@ -120,17 +120,26 @@ impl Explaining<'_> {
         let again = if is_round { " again, in the next round" } else { " again" };
         let same = first.lock == second.lock;
         let taken = match (second.kind, same) {
-            (LockKind::Own, _) => format!("another step of `{}`{}{}", second.lock, second.by, if is_round { ", in the next round" } else { "" }),
+            (LockKind::Own, _) => format!(
+                "another step of `{}`{}{}",
+                second.lock,
+                second.by,
+                if is_round { ", in the next round" } else { "" }
+            ),
             (_, true) => format!("`{}` locked{again}{}", second.lock, second.by),
             (_, false) => format!("`{}` locked{}", second.lock, second.by),
         };
         let last = step(Thread::a(), at(second.start), taken);
         let message = match (first.kind, same) {
             (LockKind::Own, _) => {
-                format!("another thread can change `{lock}` between ({freed}) and ({last}), while `{context}` is held for the whole")
+                format!(
+                    "another thread can change `{lock}` between ({freed}) and ({last}), while `{context}` is held for the whole"
+                )
             }
             (_, true) => {
-                format!("another thread can take `{lock}` between ({freed}) and ({last}), while `{context}` is held for the whole")
+                format!(
+                    "another thread can take `{lock}` between ({freed}) and ({last}), while `{context}` is held for the whole"
+                )
             }
             (_, false) => format!(
                 "another thread can change what `{lock}` or `{}` guards between ({freed}) and ({last}), while `{context}` is held for the whole",
@@ -179,7 +188,8 @@ impl Explaining<'_> {
     fn chain(&self) -> Vec<(Site, String)> {
         let mut chain = Vec::new();
         for (method, call) in &self.witness.calls {
-            let Some(site) = self.analysis.skeleton(*method).and_then(|skeleton| skeleton.calls.get(*call as usize)) else {
+            let Some(site) = self.analysis.skeleton(*method).and_then(|skeleton| skeleton.calls.get(*call as usize))
+            else {
                 continue;
             };
             chain.push((self.site(*method, site.pc, site.line), self.short(site.method)));
@@ -281,11 +291,12 @@ impl Explaining<'_> {
             return format!("hold `{lock}` and `{}` over both sections{inside}", second.lock);
         }
         match (first.start.line, second.last_line) {
-            (Some(from), _) if is_round => format!("hold `{lock}` around the loop, not in each round (line {from}{inside})"),
+            (Some(from), _) if is_round => {
+                format!("hold `{lock}` around the loop, not in each round (line {from}{inside})")
+            }
             (Some(from), Some(to)) if from < to => format!("hold `{lock}` from line {from} to line {to}{inside}"),
             (Some(from), Some(to)) if from == to => format!("hold `{lock}` over all of line {from}{inside}"),
             _ => format!("hold `{lock}` from the first section to the end of the second{inside}"),
         }
     }
 }
-

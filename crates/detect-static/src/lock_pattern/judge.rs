@@ -51,9 +51,9 @@ fn by_witness<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     let mut chosen = Vec::new();
     for witness in &analysis.witnesses {
         let pair = witness.pair;
-        let is_filtered = [pair.first, pair.second].iter().any(|via| {
-            called_class(analysis, pair.method, *via).is_some_and(|class| filtered.contains(&class))
-        });
+        let is_filtered = [pair.first, pair.second]
+            .iter()
+            .any(|via| called_class(analysis, pair.method, *via).is_some_and(|class| filtered.contains(&class)));
         let second = deepest(analysis, pair.method, pair.second);
         if !is_filtered && places.insert(second) && locks.insert((witness.method, witness.lock.clone())) {
             chosen.push(witness);
@@ -73,12 +73,8 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
 
 fn judged<'a>(analysis: &'a Analysis<'_>, options: Options) -> Vec<(&'a Witness, Judgement)> {
     let possible = possible(analysis);
-    let t = std::time::Instant::now();
-    eprintln!("T possible {}", possible.len());
     let relations = Relations::of(analysis, &possible);
-    eprintln!("T relations {:?}", t.elapsed());
-    let judgements: Vec<Option<Judgement>> =
-        possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
+    let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
     let mut order: Vec<(&Witness, Judgement)> = possible
         .into_iter()
         .zip(judgements)
@@ -87,7 +83,15 @@ fn judged<'a>(analysis: &'a Analysis<'_>, options: Options) -> Vec<(&'a Witness,
         .collect();
     // Errors before style; the nearest context first; of several first places the earliest.
     order.sort_by_key(|(witness, judgement)| {
-        (judgement.is_style, witness.calls.len(), witness.pair.first == witness.pair.second, depth(analysis, witness), witness.method, witness.pair, witness.context)
+        (
+            judgement.is_style,
+            witness.calls.len(),
+            witness.pair.first == witness.pair.second,
+            depth(analysis, witness),
+            witness.method,
+            witness.pair,
+            witness.context,
+        )
     });
     let mut seconds = FxHashSet::default();
     let mut lines = FxHashSet::default();
@@ -138,9 +142,14 @@ const MAX_IN_METHOD: usize = 12;
 /// end, the pairs that are the fewest calls away.
 fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     const MAX_ALIKE: u32 = 2;
-    let mut order: Vec<(u32, &Witness)> =
-        analysis.witnesses.iter().map(|witness| (depth(analysis, witness) + witness.calls.len() as u32, witness)).collect();
-    order.sort_by_key(|(calls, witness)| (*calls, witness.pair.first == witness.pair.second, witness.method, witness.context, witness.pair));
+    let mut order: Vec<(u32, &Witness)> = analysis
+        .witnesses
+        .iter()
+        .map(|witness| (depth(analysis, witness) + witness.calls.len() as u32, witness))
+        .collect();
+    order.sort_by_key(|(calls, witness)| {
+        (*calls, witness.pair.first == witness.pair.second, witness.method, witness.context, witness.pair)
+    });
     let mut pairs = FxHashSet::default();
     let mut by_lines: FxHashMap<(MethodId, u32, u32), u32> = FxHashMap::default();
     let mut by_second: FxHashMap<(MethodId, u32), u32> = FxHashMap::default();

@@ -84,7 +84,8 @@ impl Locals<'_> {
         let program = self.program;
         let targets = self.calls.targets(program, kind, method);
         let is_receiver = position == 0 && kind != CallKind::Static;
-        let has_code = |target: &MethodId| program.method(*target).has_code && program.is_checked(program.class_of(*target));
+        let has_code =
+            |target: &MethodId| program.method(*target).has_code && program.is_checked(program.class_of(*target));
         if targets.known().is_empty() || !targets.known().iter().all(has_code) {
             // Library code keeps what it is given, but not what it is called on; a thread is known to itself.
             return !is_receiver || self.is_thread(method);

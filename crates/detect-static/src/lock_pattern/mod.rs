@@ -20,10 +20,12 @@ mod local;
 mod name;
 #[cfg(test)]
 mod oracle;
+mod prepare;
 mod relation;
 mod relevant;
 mod results;
 mod rules;
+mod sides;
 mod skeleton;
 mod state;
 mod stores;

@@ -74,7 +74,11 @@ impl Name {
 
 /// The narrower of two classes that one object has both of; `None` inside if neither is known, outside if no object can.
 /// An interface may be had by any object whose class is not final; what is unknown rules nothing out.
-pub(super) fn narrower(program: &Program, one: Option<ClassName>, other: Option<ClassName>) -> Option<Option<ClassName>> {
+pub(super) fn narrower(
+    program: &Program,
+    one: Option<ClassName>,
+    other: Option<ClassName>,
+) -> Option<Option<ClassName>> {
     let (Some(one), Some(other)) = (one, other) else { return Some(one.or(other)) };
     if program.is_subtype(one, other) {
         return Some(Some(one));
@@ -82,7 +86,8 @@ pub(super) fn narrower(program: &Program, one: Option<ClassName>, other: Option<
     if program.is_subtype(other, one) {
         return Some(Some(other));
     }
-    let is_open = |class: ClassName| program.class(class).is_none_or(|class| program.header(class).access.is_interface());
+    let is_open =
+        |class: ClassName| program.class(class).is_none_or(|class| program.header(class).access.is_interface());
     (is_open(one) || is_open(other)).then_some(Some(one))
 }
 

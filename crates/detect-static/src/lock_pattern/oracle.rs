@@ -296,7 +296,10 @@ fn compare(seed: u64, assigns: bool) {
         }
     }
     // Or the comparison would say nothing.
-    assert!(compared > PROGRAMS && with_pattern > PROGRAMS / 10, "{compared} compared, {with_pattern} with the pattern");
+    assert!(
+        compared > PROGRAMS && with_pattern > PROGRAMS / 10,
+        "{compared} compared, {with_pattern} with the pattern"
+    );
 }
 
 #[test]

@@ -7,13 +7,14 @@ use std::collections::BTreeSet;
 use location::{FieldName, Site};
 use program::model;
 use program::outline::{Member, SectionSet, Start};
-use program::summary::{Access, AccessId, Influence, Influences, Root, Spot, Summaries, Summary};
+use program::summary::{Access, AccessId, Spot, Summaries, Summary};
 use program::{Cover, FieldId, HeldLock, MethodId, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::analysis::{Analysis, Witness};
 use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_own_step, spot};
+use super::sides::{Sides, Stakes, is_named};
 use super::summary::Via;
 
 /// Callees of a section's method that are looked into, so many calls down.
@@ -41,27 +42,6 @@ pub(super) struct Relations<'r> {
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
 }
 
-/// Why two sections belong together.
-#[derive(Default)]
-struct Stakes {
-    variables: BTreeSet<Variable>,
-    /// Something without a name in the program: the contents of an object that the method was given.
-    has_unnamed: bool,
-}
-
-impl Stakes {
-    fn is_empty(&self) -> bool {
-        self.variables.is_empty() && !self.has_unnamed
-    }
-}
-
-/// The two sections in the summary of the method where they come together.
-struct Sides<'s> {
-    summary: &'s Summary,
-    first: usize,
-    second: usize,
-}
-
 impl<'r> Relations<'r> {
     /// Looks at the candidates twice: which sections belong together is seen from the methods that they are in; who else
     /// touches the data is asked only of those that do.
@@ -80,13 +60,14 @@ impl<'r> Relations<'r> {
         for candidate in candidates {
             let Some(sides) = relations.sides(candidate.witness) else { continue };
             let stakes = relations.stakes(candidate, &sides);
-            let touched = [sides.first, sides.second].map(|section| relations.touched(&sides, section));
-            let is_apart = stakes.is_empty() && !is_own_step(analysis, candidate.witness);
             fields.extend(stakes.variables.iter().map(|variable| variable.field()));
-            if is_apart {
+            // Parts of one thing that are written one after the other: sections elsewhere tell whether they are.
+            let is_split = stakes.is_empty() && relations.writes_parts(candidate.witness, &sides);
+            if is_split {
+                let touched = [sides.first, sides.second].map(|section| relations.touched(&sides, section));
                 fields.extend(touched.iter().flatten().map(|variable| variable.field()));
             }
-            if is_apart || !stakes.is_empty() {
+            if is_split || !stakes.is_empty() {
                 kept.push(candidate);
             }
         }
@@ -94,9 +75,9 @@ impl<'r> Relations<'r> {
         let mut known: FxHashMap<FieldName, Option<FieldId>> = FxHashMap::default();
         for method in program.methods() {
             for field in calls.reads(method).iter().chain(calls.writes(method)) {
-                let field = *known.entry(*field).or_insert_with(|| {
-                    program.resolve_field(*field).filter(|field| fields.contains(field))
-                });
+                let field = *known
+                    .entry(*field)
+                    .or_insert_with(|| program.resolve_field(*field).filter(|field| fields.contains(field)));
                 if let Some(field) = field {
                     users.entry(field).or_default().push(method);
                 }
@@ -134,12 +115,11 @@ impl<'r> Relations<'r> {
             return None;
         }
         let mut stakes = self.stakes(candidate, &sides);
-        if !is_own_step(self.analysis, witness) {
+        if stakes.is_empty() && self.writes_parts(witness, &sides) {
             stakes.variables.extend(self.together(witness, &sides));
         }
         let changed = stakes.variables.iter().copied().filter(|variable| self.is_changed(*variable));
-        let open: Vec<Variable> =
-            changed.filter(|variable| !self.is_protected(witness, &sides, *variable)).collect();
+        let open: Vec<Variable> = changed.filter(|variable| !self.is_protected(witness, &sides, *variable)).collect();
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
         Some(Judgement {
@@ -147,6 +127,18 @@ impl<'r> Relations<'r> {
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
             interference,
         })
+    }
+
+    /// Whether both sections write something, and touch little else.
+    fn writes_parts(&self, witness: &Witness, sides: &Sides<'_>) -> bool {
+        let writes = |section: usize| {
+            self.touched(sides, section).len() <= MAX_VIEW
+                && sides.accesses(section).any(|(_, access)| access.is_write && is_named(access))
+        };
+        witness.pair.first != witness.pair.second
+            && !is_own_step(self.analysis, witness)
+            && writes(sides.first)
+            && writes(sides.second)
     }
 
     /// The variables of a section that have an owner: what a callee makes or finds for itself is not what it guards.
@@ -168,7 +160,9 @@ impl<'r> Relations<'r> {
                         stakes.variables.insert(variable);
                     }
                     // The contents of an object that the method was given.
-                    None if matches!(access.base.start, Start::Parameter(_)) && matches!(access.member, Member::State(_)) => {
+                    None if matches!(access.base.start, Start::Parameter(_))
+                        && matches!(access.member, Member::State(_)) =>
+                    {
                         stakes.has_unnamed = true;
                     }
                     _ => {}
@@ -261,7 +255,8 @@ impl<'r> Relations<'r> {
             let Some(summary) = self.summaries.summary(method) else { continue };
             let mut views: Vec<BTreeSet<Variable>> = vec![BTreeSet::new(); summary.sections.len()];
             for access in &summary.accesses {
-                let Some(variable) = Variable::of(program, access).filter(|variable| fields.contains(&variable.field()))
+                let Some(variable) =
+                    Variable::of(program, access).filter(|variable| fields.contains(&variable.field()))
                 else {
                     continue;
                 };
@@ -372,98 +367,6 @@ impl<'r> Relations<'r> {
     fn cover(&self) -> Cover<'_> {
         Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
     }
-}
-
-impl<'s> Sides<'s> {
-    fn accesses(&self, section: usize) -> impl Iterator<Item = (AccessId, &'s Access)> + use<'s> {
-        let summary = self.summary;
-        summary
-            .accesses
-            .iter()
-            .enumerate()
-            .filter(move |(_, access)| access.held.contains(section))
-            .map(|(number, access)| (AccessId(number as u32), access))
-    }
-
-    /// Whether an influence comes from a read in the first section; in a loop, of an earlier round.
-    fn is_from_first(&self, influence: &Influence) -> bool {
-        let Some(read) = read(influence) else { return false };
-        let access = &self.summary.accesses[read.index()];
-        access.held.contains(self.first) && (self.first != self.second || influence.ended.contains(self.first))
-    }
-
-    /// What the first section read and the second is decided by, given, or writes. Of an object that synchronizes itself
-    /// another look does not count, unless it is told where to look.
-    fn flows(&self, is_own: bool) -> BTreeSet<AccessId> {
-        let mut reads = BTreeSet::new();
-        for (_, access) in self.accesses(self.second) {
-            let decides = if is_own && !access.is_write { None } else { Some(&access.control) };
-            for influences in [Some(&access.value), Some(&access.address), decides].into_iter().flatten() {
-                reads.extend(influences.iter().filter(|influence| self.is_from_first(influence)).filter_map(read));
-            }
-        }
-        reads
-    }
-
-    /// What was read in both and comes together in one value or one decision.
-    fn meet(&self) -> BTreeSet<AccessId> {
-        let mut reads = BTreeSet::new();
-        if self.first == self.second {
-            return reads;
-        }
-        let from = |influences: &Influences, section: usize, not: usize| -> Vec<AccessId> {
-            let is_from = |access: &AccessId| {
-                let held = self.summary.accesses[access.index()].held;
-                held.contains(section) && !held.contains(not)
-            };
-            influences.iter().filter_map(read).filter(is_from).collect()
-        };
-        let results = std::iter::once(&self.summary.result);
-        let others = self.summary.accesses.iter().flat_map(|access| [&access.value, &access.control]);
-        for influences in results.chain(others) {
-            let (first, second) = (from(influences, self.first, self.second), from(influences, self.second, self.first));
-            if !first.is_empty() && !second.is_empty() {
-                reads.extend(first);
-                reads.extend(second);
-            }
-        }
-        reads
-    }
-
-    /// Whether every write of the second section that old values lead to makes sure of them again: it is told what to
-    /// expect, or decided by a fresh read of the same variable.
-    fn is_validated(&self, program: &program::Program) -> bool {
-        let old: Vec<Option<Variable>> =
-            self.accesses(self.first).filter(|(_, access)| !access.is_write).map(|(_, access)| Variable::of(program, access)).collect();
-        let mut writes = self
-            .accesses(self.second)
-            .filter(|(_, access)| access.is_write && access.value.iter().chain(&access.control).any(|influence| self.is_from_first(influence)))
-            .peekable();
-        writes.peek().is_some()
-            && writes.all(|(_, access)| {
-                access.is_compound
-                    || !access.expects.is_empty()
-                    || access.control.iter().any(|influence| {
-                        let Root::Access(fresh) = influence.root else { return false };
-                        let fresh = &self.summary.accesses[fresh.index()];
-                        fresh.held.contains(self.second)
-                            && !influence.ended.contains(self.second)
-                            && old.contains(&Variable::of(program, fresh))
-                    })
-            })
-    }
-}
-
-fn read(influence: &Influence) -> Option<AccessId> {
-    match influence.root {
-        Root::Access(read) => Some(read),
-        Root::Parameter(_) => None,
-    }
-}
-
-/// Whether an access is to a static, or to an object that has a name and was not made on the way.
-fn is_named(access: &Access) -> bool {
-    matches!(access.member, Member::Static(_)) || !matches!(access.base.start, Start::New(_) | Start::Unknown)
 }
 
 /// Whether no code that nobody sees can call a method.

@@ -4,6 +4,8 @@
 use location::MethodName;
 use program::ir::CallKind;
 use program::{Calls, MethodId, Program, model};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::Options;
 
@@ -15,17 +17,24 @@ const MAX_METHODS: usize = 16_000;
 
 pub(super) struct Relevant {
     methods: Vec<bool>,
+    /// Calls that may take a lock: by what they run, or by being a section themselves.
+    calls: FxHashSet<(CallKind, MethodName)>,
 }
 
 impl Relevant {
     pub(super) fn of(program: &Program, calls: &Calls, options: Options) -> Relevant {
         let count = program.known_method_count();
         let contexts: Vec<MethodId> = program.methods().filter(|method| program.may_lock(*method)).collect();
+        let library: FxHashSet<(CallKind, MethodName)> = calls
+            .distinct()
+            .filter(|(kind, method, _)| is_library_section(program, calls, *kind, *method))
+            .map(|(kind, method, _)| (kind, method))
+            .collect();
         // What leads to a section, however far.
         let mut leads = vec![false; count];
         let mut edge: Vec<MethodId> = Vec::new();
         for method in program.methods() {
-            if program.may_lock(method) || calls.has_library_section(program, method) {
+            if program.may_lock(method) || calls.made_by(method).iter().any(|call| library.contains(call)) {
                 leads[method.index()] = true;
                 edge.push(method);
             }
@@ -63,21 +72,28 @@ impl Relevant {
                 break;
             }
         }
-        Relevant { methods }
+        let taking = calls.distinct().filter(|(_, _, targets)| targets.iter().any(|target| methods[target.index()]));
+        let mut taking: FxHashSet<(CallKind, MethodName)> = taking.map(|(kind, method, _)| (kind, method)).collect();
+        taking.extend(library);
+        Relevant { methods, calls: taking }
     }
 
     pub(super) fn is_method(&self, method: MethodId) -> bool {
         self.methods[method.index()]
     }
 
-    /// Whether a call may take a lock: by what it runs, or by being a section itself.
-    pub(super) fn is_call(&self, program: &Program, calls: &Calls, kind: CallKind, method: MethodName) -> bool {
-        let targets = calls.targets(program, kind, method);
-        targets.known().iter().any(|target| self.is_method(*target))
-            || calls.model(program, method, method.class).is_some_and(|model| {
-                model.section != model::Section::None
-                    || !model.runs.is_empty()
-                    || (kind == CallKind::Interface && model.access != model::Access::None)
-            })
+    /// Whether a call may take a lock.
+    pub(super) fn is_call(&self, kind: CallKind, method: MethodName) -> bool {
+        self.calls.contains(&(kind, method))
     }
+}
+
+/// Whether a call is a section of a library object, may be one, or runs functions that it is given. Behind an interface
+/// like `Map` can be anything.
+fn is_library_section(program: &Program, calls: &Calls, kind: CallKind, method: MethodName) -> bool {
+    calls.model(program, method, method.class).is_some_and(|model| {
+        model.section != model::Section::None
+            || !model.runs.is_empty()
+            || (kind == CallKind::Interface && model.access != model::Access::None)
+    })
 }

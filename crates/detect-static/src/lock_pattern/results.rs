@@ -21,7 +21,8 @@ pub(super) fn settle(program: &Program, calls: &Calls, skeletons: &mut [Skeleton
     if wanted.is_empty() {
         return;
     }
-    let found = program.visit_bodies(|method| wanted.contains(&method), |method, body| (method, returned(program, &body)));
+    let found =
+        program.visit_bodies(|method| wanted.contains(&method), |method, body| (method, returned(program, &body)));
     let known: FxHashMap<MethodId, Name> =
         found.into_iter().flatten().filter_map(|(method, name)| Some((method, name?))).collect();
     skeletons.par_iter_mut().for_each(|skeleton| {

@@ -63,9 +63,17 @@ pub(super) struct Confirmed {
 /// A pair: in the method itself, or in something that it calls.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Found {
-    Here { first: TakeId, second: TakeId },
+    Here {
+        first: TakeId,
+        second: TakeId,
+    },
     /// By this call, in this target, under this number there.
-    Below { call: u32, target: MethodId, twice: u32, locks: (LockId, LockId) },
+    Below {
+        call: u32,
+        target: MethodId,
+        twice: u32,
+        locks: (LockId, LockId),
+    },
 }
 
 /// What came of one method.

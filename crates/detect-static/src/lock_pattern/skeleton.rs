@@ -3,7 +3,9 @@
 
 use location::{ClassName, FieldName, MethodName};
 use program::ir::{ArrayKind, BlockId, Body, CallKind, Constant, Op, Value, ValueType, can_throw};
-use program::{Held, LockKind, MethodId, Mode, Path, Paths, Problem, Program, Root, SectionId, SectionKind, Sections, Step};
+use program::{
+    Held, LockKind, MethodId, Mode, Path, Paths, Problem, Program, Root, SectionId, SectionKind, Sections, Step,
+};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -230,7 +232,18 @@ impl Building<'_> {
             let bound = self.bound(&lock);
             let name = skeleton.outside(&lock, kind, bound);
             let is_method = section.kind == SectionKind::Method;
-            skeleton.sections.push(Own { lock, bound, name, kind, mode: section.mode, is_method, waits: !section.waits.is_empty(), start: section.start, pc, line: body.line(pc) });
+            skeleton.sections.push(Own {
+                lock,
+                bound,
+                name,
+                kind,
+                mode: section.mode,
+                is_method,
+                waits: !section.waits.is_empty(),
+                start: section.start,
+                pc,
+                line: body.line(pc),
+            });
         }
         for (block, edges) in body.blocks() {
             let target = &mut skeleton.blocks[block.index()];
@@ -275,7 +288,9 @@ impl Building<'_> {
             _ => {}
         }
         let value_type = body.instruction(value).value_type;
-        if matches!(value_type, ValueType::Reference(_) | ValueType::Int) && !matches!(op, Op::Parameter(_) | Op::Constant(_)) {
+        if matches!(value_type, ValueType::Reference(_) | ValueType::Int)
+            && !matches!(op, Op::Parameter(_) | Op::Constant(_))
+        {
             actions.push(Action::Forget(Forget::Register(value)));
         }
         for section in self.sections.waited_by(value, held) {
@@ -424,7 +439,9 @@ fn drop_unused(skeleton: &mut Skeleton) -> FxHashSet<Value> {
     }
     used.extend(positions);
     for block in &mut skeleton.blocks {
-        block.actions.retain(|action| !matches!(action, Action::Forget(Forget::Register(value)) if !used.contains(value)));
+        block
+            .actions
+            .retain(|action| !matches!(action, Action::Forget(Forget::Register(value)) if !used.contains(value)));
     }
     used
 }

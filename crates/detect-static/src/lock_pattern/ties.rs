@@ -52,9 +52,11 @@ impl<'b> Registers<'b> {
             let at = body.block_of(first.1);
             ties.carried = body.blocks().filter(|(block, _)| *block <= at).any(|(block, edges)| {
                 body.instructions_of(block).any(|(_, instruction)| match instruction.op {
-                    Op::Phi(operands) => body.operands(operands).iter().zip(&edges.predecessors).any(|(operand, from)| {
-                        from.block >= block && marks[operand.index()] & FIRST != 0 && from.block >= at
-                    }),
+                    Op::Phi(operands) => {
+                        body.operands(operands).iter().zip(&edges.predecessors).any(|(operand, from)| {
+                            from.block >= block && marks[operand.index()] & FIRST != 0 && from.block >= at
+                        })
+                    }
                     _ => false,
                 })
             });
@@ -85,7 +87,13 @@ impl<'b> Registers<'b> {
                 let is_inside = held.iter().any(|held| held.section.index() == number as usize);
                 let yields = matches!(
                     instruction.op,
-                    Op::GetField { .. } | Op::GetStatic(_) | Op::ArrayLoad { .. } | Op::Call { .. } | Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayStore { .. }
+                    Op::GetField { .. }
+                        | Op::GetStatic(_)
+                        | Op::ArrayLoad { .. }
+                        | Op::Call { .. }
+                        | Op::PutField { .. }
+                        | Op::PutStatic { .. }
+                        | Op::ArrayStore { .. }
                 );
                 if is_inside && yields {
                     members.push(value);
