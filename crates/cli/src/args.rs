@@ -75,6 +75,9 @@ pub(crate) struct CheckArgs {
     pub(crate) detectors: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) patterns: PatternArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 
     /// How many threads to use; all processors by default
@@ -97,6 +100,22 @@ pub(crate) struct KnownArgs {
     /// A JDK to know the classes of, instead of the built-in model of JDK 17
     #[arg(long, value_name = "DIR")]
     pub(crate) jdk: Option<PathBuf>,
+}
+
+/// How `lock-pattern` looks.
+#[derive(Args)]
+pub(crate) struct PatternArgs {
+    /// Also tell of locks that are taken twice where nothing breaks today, as notes
+    #[arg(long)]
+    pub(crate) notes: bool,
+
+    /// Let `lock-pattern` look for two different locks that are taken one after the other, too
+    #[arg(long)]
+    pub(crate) lock_pattern_variant: bool,
+
+    /// Let `lock-pattern` do what the paper that it comes from does, without any refinement
+    #[arg(long)]
+    pub(crate) paper: bool,
 }
 
 /// What is assumed of the program.

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use detect_static::{DETECTORS, Detector};
-use program::{Known, Program, Unreadable};
+use detect_static::{DETECTORS, Detector, LockPatternOptions, Options};
+use program::{CallGraph, Known, Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
 use crate::args::CheckArgs;
@@ -71,7 +71,7 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
-    let checked = detect_static::check_with(&program, detectors, args.settings.settings());
+    let checked = detect_static::check_with(&program, detectors, options(args));
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
@@ -92,11 +92,22 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
 
 /// Everything that the answer depends on.
 fn key(args: &CheckArgs, detectors: &[&Detector], known: &Known, inputs: &input::Inputs) -> Result<Key> {
-    let mut settings = vec![format!("{:?}", args.settings), known.platform.version().to_owned()];
+    let mut settings = vec![format!("{:?}", options(args)), known.platform.version().to_owned()];
     settings.extend(detectors.iter().map(|detector| detector.name.to_owned()));
     let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?.with(inputs);
     let others = known::paths(&args.known)?;
     Ok(if others.is_empty() { key } else { key.with(&input::load(&others, &InputOptions::default())?) })
+}
+
+fn options(args: &CheckArgs) -> Options {
+    let patterns = &args.patterns;
+    let mut settings = args.settings.settings();
+    if patterns.paper {
+        settings.call_graph = CallGraph::Hierarchy;
+    }
+    let lock_pattern =
+        LockPatternOptions { paper: patterns.paper, variant: patterns.lock_pattern_variant, notes: patterns.notes };
+    Options { settings, lock_pattern }
 }
 
 /// A method whose code could not be read, as one more input that was skipped.

@@ -123,6 +123,16 @@ impl Calls {
         Targets::Known(found.into_iter().collect())
     }
 
+    /// Each call that the program's code has, once, in no order.
+    pub fn distinct(&self) -> impl ParallelIterator<Item = (CallKind, MethodName, &[MethodId])> {
+        self.resolved.par_iter().map(|((kind, method), targets)| (*kind, *method, targets.known()))
+    }
+
+    /// The calls of a method's own code, each once.
+    pub fn made_by(&self, method: MethodId) -> &[(CallKind, MethodName)] {
+        &self.mentions[method.index()].calls
+    }
+
     /// Whether a method calls an operation of a library object that synchronizes itself, or may: behind an interface
     /// like `Map` can be anything.
     pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
@@ -132,6 +142,16 @@ impl Calls {
                     || (*kind == CallKind::Interface && model.access != model::Access::None)
             })
         })
+    }
+
+    /// The fields that a method's own code stores to, each once.
+    pub fn writes(&self, method: MethodId) -> &[FieldName] {
+        &self.mentions[method.index()].writes
+    }
+
+    /// The fields that a method's own code reads, each once.
+    pub fn reads(&self, method: MethodId) -> &[FieldName] {
+        &self.mentions[method.index()].reads
     }
 
     pub fn callers(&self, method: MethodId) -> &[MethodId] {

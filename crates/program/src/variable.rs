@@ -69,7 +69,7 @@ pub struct Variables {
 const MAX_VIEW: usize = 16;
 
 impl Variables {
-    pub(crate) fn of(program: &Program, summaries: &Summaries) -> Variables {
+    pub fn of(program: &Program, summaries: &Summaries) -> Variables {
         let mut all = Variables::default();
         let constructors = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
         for method in program.methods() {

@@ -13,11 +13,13 @@ mod simplify;
 mod state;
 mod translate;
 
-use classfile::{Access, Against, Arithmetic, ArrayKind, CallKind, Condition, Constant, Kind, MethodHandle};
+use classfile::{Access, Kind, MethodHandle};
 use location::{ClassName, FieldName, MethodName, Site, Symbol};
 use smallvec::SmallVec;
 
 pub use build::{Source, build};
+// The words of instructions, which a body's operations are made of.
+pub use classfile::{Against, Arithmetic, ArrayKind, CallKind, Condition, Constant};
 pub use print::Printer;
 
 /// A register: the number of the one instruction that sets it.
