@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{bench_classes, bench_trace};
+use crate::{bench_classes, bench_refinements, bench_trace};
 
 /// Something that can be measured.
 pub(crate) struct Bench {
@@ -17,6 +17,11 @@ static BENCHES: &[Bench] = &[
         name: "classes",
         summary: "reading and decoding all classes of a JDK, against `unzip -tq`",
         run: |_| bench_classes::run(),
+    },
+    Bench {
+        name: "refinements",
+        summary: "warnings of reduction as its refinements are added, over all programs with known truth",
+        run: bench_refinements::run,
     },
     Bench {
         name: "trace",

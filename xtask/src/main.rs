@@ -4,6 +4,7 @@
 
 mod bench;
 mod bench_classes;
+mod bench_refinements;
 mod bench_trace;
 mod bless;
 mod demo;

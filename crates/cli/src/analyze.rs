@@ -76,8 +76,8 @@ impl ValueEnum for RefinementArg {
 pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let detectors = select(&args.detectors)?;
     let sources = SourceRoots::given(&args.source_roots)?;
-    let without = args.without.iter().fold(Without::default(), |without, refinement| without.and(refinement.0));
-    let options = Options { lock_conflicts: args.lock_conflicts, without, paper: args.paper };
+    let options =
+        Options { lock_conflicts: args.lock_conflicts, without: without(&args.without), paper: args.paper };
     let mut reader = open(&args.file)?;
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
     let (mut seen, mut units) = (0, 0);
@@ -115,6 +115,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
         (0, _) => INCOMPLETE,
         _ => FINDINGS,
     }))
+}
+
+pub(crate) fn without(refinements: &[RefinementArg]) -> Without {
+    refinements.iter().fold(Without::default(), |without, refinement| without.and(refinement.0))
 }
 
 /// Opens a trace of either form.

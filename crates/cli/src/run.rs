@@ -3,6 +3,7 @@
 //! Each JVM of the program asks for a plan before its classes load. The answer comes from a check of its class path: what
 //! the code makes suspect is what is watched. Its events are then read as they are written, on a thread of its own.
 
+mod plan;
 mod summary;
 mod watch;
 
@@ -17,13 +18,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use detect_dynamic::Options;
 use finding::{Evidence, Finding};
 use report::Report;
 
+use crate::analyze::{RefinementArg, without};
 use crate::args::{OutputArgs, SettingArgs};
 use crate::launch::{Launched, WatchArgs};
 use crate::output;
 use crate::sources::SourceRoots;
+use plan::UnitsArg;
 use summary::Summary;
 use watch::{Watch, Watched};
 
@@ -38,6 +42,18 @@ pub(crate) struct RunArgs {
     /// Show findings with at least this evidence; what the code alone makes suspect is `pattern`
     #[arg(long, value_name = "EVIDENCE", default_value = "predicted")]
     min_evidence: EvidenceArg,
+
+    /// What ought to be atomic; anything but `inferred` is judged by `reduction` and `serializability`
+    #[arg(long, value_name = "UNITS", default_value = "inferred")]
+    units: UnitsArg,
+
+    /// Let `reduction` do without this refinement, which means more warnings; may be repeated
+    #[arg(long, value_name = "REFINEMENT")]
+    without: Vec<RefinementArg>,
+
+    /// Let `reduction` never judge an access again, as in the paper it comes from
+    #[arg(long)]
+    paper: bool,
 
     /// Keep what is known of the run within so many megabytes; beyond, old knowledge is given up, which is told
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..))]
@@ -94,6 +110,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
                 folder: jvm,
                 settings: args.settings.settings(),
                 max_memory: args.max_memory,
+                units: args.units,
+                options: Options { without: without(&args.without), paper: args.paper, ..Options::default() },
                 is_over: Arc::clone(&is_over),
             };
             watching.push(thread::spawn(move || watch.run()));

@@ -12,11 +12,13 @@ mod places;
 mod random;
 mod reduction;
 mod serializability;
+mod units;
 
 pub use feed::feed;
 pub use filter::Filter;
 pub use pairs::{Answered, COMMIT_NODES, Pairs};
 pub use reduction::{Refinement, Without};
+pub use units::Units;
 
 use finding::Finding;
 use trace::{Event, Tables};

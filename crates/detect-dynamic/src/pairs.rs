@@ -9,6 +9,7 @@
 //! there, the finding is observed, else predicted. For a suspicion that is told without a run, a conflict with the
 //! first access is enough: what follows from it is known from the code.
 //! Misses: what only several other threads do together; suspicions that nobody had; code that did not run.
+//! What a thread does to an object that it made, before anybody else touches it, disturbs nobody.
 //! May be wrong when: something other than locks, start, join and barriers keeps the threads apart.
 //! Method: conflict edges between the commit nodes of units that ran, after Chen, Serbanuta and Rosu's and Wang and
 //! Stoller's predictive analyses; the order inside the other thread counts, and so do locks that are held throughout.
@@ -24,7 +25,7 @@ mod tests;
 use finding::{Evidence, Finding, Suspicion};
 use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{
-    Action, ActivationId, Cause, Event, Interval, LockId, MethodId, Ran, SiteId, Tables, ThreadId, VariableId,
+    Action, ActivationId, Cause, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
 };
 
 use crate::lockset::{Holds, LockSets};
@@ -47,6 +48,8 @@ pub struct Pairs {
     clocks: Clocks,
     sets: LockSets,
     index: Index,
+    /// Objects that nobody but their creator has touched.
+    prepared: FxHashMap<ObjectId, ThreadId>,
     seen: Vec<Seen>,
     now: Moment,
     most_records: usize,
@@ -171,6 +174,7 @@ impl Pairs {
             clocks: Clocks::default(),
             sets: LockSets::default(),
             index: Index::default(),
+            prepared: FxHashMap::default(),
             seen,
             now: 0,
             most_records,
@@ -243,7 +247,10 @@ impl Pairs {
                     *thread = Thread::default();
                 }
             }
-            Action::ThreadBegin | Action::UnitBegin { .. } | Action::UnitEnd { .. } | Action::New { .. } => {}
+            Action::New { object } => {
+                self.prepared.insert(object, event.thread);
+            }
+            Action::ThreadBegin | Action::UnitBegin { .. } | Action::UnitEnd { .. } => {}
         }
     }
 
@@ -302,11 +309,14 @@ impl Pairs {
             clock,
             section,
         };
-        if self.index.len() >= self.most_records {
+        if self.index.len() + self.prepared.len() >= self.most_records {
             self.index.clear();
+            self.prepared.clear();
             self.forgot += 1;
         }
-        self.index.add(event.thread, held, access);
+        if !self.is_preparation(event.thread, tables.variable(variable).object) {
+            self.index.add(event.thread, held, access);
+        }
         self.know(event.site, tables);
         let roles = self.sites[event.site.index()].take().unwrap_or_default();
         for &(suspicion, part) in &roles {
@@ -316,6 +326,19 @@ impl Pairs {
             }
         }
         self.sites[event.site.index()] = Some(roles);
+    }
+
+    /// Whether the thread has made the object and nobody else has touched it yet. What is done to it until then disturbs
+    /// no one who gets it later.
+    fn is_preparation(&mut self, thread: ThreadId, object: ObjectId) -> bool {
+        match self.prepared.get(&object) {
+            Some(creator) if *creator == thread => true,
+            Some(_) => {
+                self.prepared.remove(&object);
+                false
+            }
+            None => false,
+        }
     }
 
     /// Finds out once what a place means.

@@ -120,7 +120,7 @@ fn ended(output: &Output) -> Ended {
 }
 
 /// The command with the agent beside it. Cargo makes neither for this test by itself.
-fn fissure() -> &'static Path {
+pub fn fissure() -> &'static Path {
     static FISSURE: OnceLock<PathBuf> = OnceLock::new();
     FISSURE.get_or_init(|| {
         let status = Command::new(env!("CARGO"))
@@ -132,7 +132,7 @@ fn fissure() -> &'static Path {
     })
 }
 
-fn temporary(name: &str) -> PathBuf {
+pub fn temporary(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));

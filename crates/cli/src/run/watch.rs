@@ -10,13 +10,14 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use detect_dynamic::{Answered, Pairs};
-use detect_static::{DETECTORS, Detector, Suspected};
+use detect_dynamic::{Answered, Detector, Options, Pairs, Units};
+use detect_static::{DETECTORS, Suspected};
 use finding::Suspicion;
 use program::{Known, Program, Settings};
 use recording::{Follow, Recording};
-use trace::Reader;
+use trace::{Event, Reader, Tables};
 
+use super::plan::{UnitsArg, plan};
 use crate::check::unread_method;
 use crate::input::{self, InputOptions};
 use crate::output;
@@ -32,6 +33,8 @@ pub(super) struct Watch {
     pub(super) folder: PathBuf,
     pub(super) settings: Settings,
     pub(super) max_memory: u32,
+    pub(super) units: UnitsArg,
+    pub(super) options: Options,
     pub(super) is_over: Arc<AtomicBool>,
 }
 
@@ -57,8 +60,7 @@ pub(super) struct Checked {
 impl Watch {
     pub(super) fn run(&self) -> Result<Watched> {
         let (checked, suspicions) = self.answer()?;
-        let most_records = (self.max_memory as usize * (1 << 20)) / RECORD_BYTES;
-        let mut pairs = Pairs::new(suspicions, most_records);
+        let mut judge = Judge::new(self, suspicions);
         let follow = Follow::new(&self.folder).with_context(|| self.shown())?;
         let (sender, about) = channel();
         let live = Live { follow: Some(follow), is_over: Arc::clone(&self.is_over), bytes: Vec::new(), at: 0, sender };
@@ -72,11 +74,11 @@ impl Watch {
                 break;
             }
             seen += batch.len() as u64;
-            pairs.on_events(&batch, reader.tables());
+            judge.on_events(&batch, reader.tables());
             behind.tell(seen);
         }
         let lost = reader.problems().lost_events();
-        let answered = pairs.finish(reader.tables());
+        let answered = judge.finish(reader.tables());
         Ok(Watched { checked, answered, recording: last(&about), seen, lost })
     }
 
@@ -97,7 +99,8 @@ impl Watch {
         };
         let mut lines = text.lines();
         let (class_path, working) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-        let (checked, suspicions) = match check(&class_path_of(class_path, Path::new(working)), self.settings) {
+        let paths = class_path_of(class_path, Path::new(working));
+        let (checked, suspicions, plan) = match check(&paths, self.settings, self.units) {
             Ok(answer) => answer,
             Err(error) => {
                 output::complain(&format!(
@@ -107,7 +110,7 @@ impl Watch {
             }
         };
         let unfinished = self.folder.join(format!("{PLAN}.tmp"));
-        fs::write(&unfinished, plan(&suspicions))
+        fs::write(&unfinished, plan)
             .with_context(|| format!("cannot write `{}`", unfinished.display()))?;
         fs::rename(&unfinished, self.folder.join(PLAN))
             .with_context(|| format!("cannot write a plan in `{}`", self.folder.display()))?;
@@ -127,13 +130,14 @@ fn class_path_of(text: &str, working: &Path) -> Vec<PathBuf> {
     paths
 }
 
-fn check(paths: &[PathBuf], settings: Settings) -> Result<(Checked, Vec<Suspicion>)> {
+/// Checks classes: what was found, what is suspect, and the plan.
+fn check(paths: &[PathBuf], settings: Settings, units: UnitsArg) -> Result<(Checked, Vec<Suspicion>, String)> {
     if paths.is_empty() {
         return Ok(Default::default());
     }
     let inputs = input::load(paths, &InputOptions::default())?;
     let program = Program::load(inputs.sources, Known::default());
-    let detectors: Vec<&Detector> = DETECTORS.iter().filter(|detector| detector.default).collect();
+    let detectors: Vec<&detect_static::Detector> = DETECTORS.iter().filter(|detector| detector.default).collect();
     let Suspected { checked, suspicions } = detect_static::suspect(&program, &detectors, settings);
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
@@ -146,19 +150,50 @@ fn check(paths: &[PathBuf], settings: Settings) -> Result<(Checked, Vec<Suspicio
         jdk: Some(program.jdk().to_owned()),
         findings: checked.findings,
     };
-    Ok((checked, suspicions))
+    let plan = plan(units, &program, &suspicions);
+    Ok((checked, suspicions, plan))
 }
 
-/// The methods whose activations the run must tell, one a line.
-fn plan(suspicions: &[Suspicion]) -> String {
-    let mut lines: Vec<String> = suspicions
-        .iter()
-        .map(|suspicion| &suspicion.finding.method)
-        .map(|method| format!("enter\t{}\t{}\t{}\n", method.class.replace('.', "/"), method.name, method.descriptor))
-        .collect();
-    lines.sort();
-    lines.dedup();
-    lines.concat()
+/// What judges the events of one JVM.
+enum Judge {
+    Suspicions(Box<Pairs>),
+    Units { units: Units, detectors: Vec<Box<dyn Detector>>, batch: Vec<Event> },
+}
+
+impl Judge {
+    fn new(watch: &Watch, suspicions: Vec<Suspicion>) -> Judge {
+        if watch.units == UnitsArg::Inferred {
+            let most_records = (watch.max_memory as usize * (1 << 20)) / RECORD_BYTES;
+            return Judge::Suspicions(Box::new(Pairs::new(suspicions, most_records)));
+        }
+        let detectors = detect_dynamic::DETECTORS.iter().map(|detector| (detector.start)(&watch.options)).collect();
+        let units = match watch.units {
+            UnitsArg::Annotated => Units::given(),
+            UnitsArg::Inferred | UnitsArg::Synch | UnitsArg::ExportSynch => Units::default(),
+        };
+        Judge::Units { units, detectors, batch: Vec::new() }
+    }
+
+    fn on_events(&mut self, events: &[Event], tables: &Tables) {
+        match self {
+            Judge::Suspicions(pairs) => pairs.on_events(events, tables),
+            Judge::Units { units, detectors, batch } => {
+                batch.clear();
+                events.iter().for_each(|event| units.add(event, batch));
+                detectors.iter_mut().for_each(|detector| detector.on_events(batch));
+            }
+        }
+    }
+
+    fn finish(self, tables: &Tables) -> Answered {
+        match self {
+            Judge::Suspicions(pairs) => pairs.finish(tables),
+            Judge::Units { units, detectors, .. } => {
+                let findings = detectors.into_iter().flat_map(|detector| detector.finish(tables)).collect();
+                Answered { findings, unsupported: 0, units: units.begun(), forgot: 0 }
+            }
+        }
+    }
 }
 
 /// The last of what was sent.

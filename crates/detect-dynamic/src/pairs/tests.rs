@@ -179,6 +179,15 @@ fn overlapping_units_are_judged_each_on_its_own() {
 }
 
 #[test]
+fn what_the_creator_does_before_others_know_the_object_disturbs_nobody() {
+    let unit = unit("r(C.x@7)", "w(C.x@7)");
+    let prepared = "B|new(7)|\nB|w(C.x@7)|\n";
+    assert_eq!(evidence(&format!("{prepared}{unit}"), true), None, "handed over");
+    assert_eq!(evidence(&format!("{prepared}{unit}B|w(C.x@7)|\n"), true), PREDICTED, "and used again");
+    assert_eq!(evidence(&format!("B|new(8)|\nB|w(C.x@7)|\n{unit}"), true), PREDICTED, "another object");
+}
+
+#[test]
 fn volatile_accesses_that_overlap_are_not_observed() {
     let text = |interval: &str| {
         format!(
