@@ -1,5 +1,5 @@
 //! `fissure run` on the programs with known truth. What it gets wrong today is listed in `fixtures/programs/wrong-run.txt`.
-//! Every program runs once, and many times in the long test: the answer must not depend on the schedule.
+//! Some programs run once, and all of them many times in the long test: the answer must not depend on the schedule.
 #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
 
 mod support;
@@ -23,10 +23,10 @@ fn run_gets_wrong_what_the_list_says() {
     let jdk = test_jdk().unwrap();
     let compiled = compile(&fixtures, &jdk, &cache()).unwrap();
     let is_long = std::env::var_os("FISSURE_LONG").is_some();
-    let rounds = if is_long { 20 } else { 1 };
+    let (rounds, step) = if is_long { (20, 1) } else { (1, 8) };
     let mut wrong: BTreeMap<String, u32> = BTreeMap::new();
     for _ in 0..rounds {
-        for (one, truth) in compiled.iter().zip(&truths) {
+        for (one, truth) in compiled.iter().zip(&truths).step_by(step) {
             for answer in score(&jdk.program("java"), &one.fixture.name, &one.classes, truth) {
                 *wrong.entry(answer).or_default() += 1;
             }
