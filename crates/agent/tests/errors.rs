@@ -25,7 +25,8 @@ fn errors(folder: &Path) -> Vec<Error> {
         let path = entry.unwrap().path();
         let text = fs::read_to_string(&path).unwrap();
         let said = |word: &str| {
-            text.lines().find_map(|line| line.strip_prefix("//@ ")?.strip_prefix(word)?.strip_prefix(": ").map(str::to_owned))
+            text.lines()
+                .find_map(|line| line.strip_prefix("//@ ")?.strip_prefix(word)?.strip_prefix(": ").map(str::to_owned))
         };
         if let (Some(units), Some(finds), Some(leaves)) = (said("units"), said("finds"), said("leaves")) {
             let main = path.file_stem().unwrap().to_string_lossy().into_owned();

@@ -57,8 +57,7 @@ fn score(java: &Path, name: &str, classes: &Path, truth: &Truth) -> Vec<String> 
     let answers = Answer::all(&report).unwrap_or_else(|error| panic!("{name}: {error:#}: {output:?}"));
     let score = truth.score(&answers);
     let missed = truth.violations.iter().zip(&score.found).filter(|(violation, found)| !**found && violation.reachable);
-    let mut wrong: Vec<String> =
-        missed.map(|(violation, _)| format!("missed {name}: {}", violation.name())).collect();
+    let mut wrong: Vec<String> = missed.map(|(violation, _)| format!("missed {name}: {}", violation.name())).collect();
     wrong.extend(score.wrong.iter().map(|answer| format!("false {name}: {}", answer.name())));
     wrong
 }

@@ -76,8 +76,7 @@ impl ValueEnum for RefinementArg {
 pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let detectors = select(&args.detectors)?;
     let sources = SourceRoots::given(&args.source_roots)?;
-    let options =
-        Options { lock_conflicts: args.lock_conflicts, without: without(&args.without), paper: args.paper };
+    let options = Options { lock_conflicts: args.lock_conflicts, without: without(&args.without), paper: args.paper };
     let mut reader = open(&args.file)?;
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
     let (mut seen, mut units) = (0, 0);

@@ -163,6 +163,9 @@ mod tests {
     #[test]
     fn starts_and_waits_divide_units() {
         assert_eq!(with_units("A|begin(m)|\nA|fork(B)|\nA|end(m)|\n"), "begin1 end1 start begin1 end1");
-        assert_eq!(with_units("A|acq(l)|\nA|wrel(l)|\nA|wacq(l)|\nA|rel(l)|\n"), "begin0 acq end0 rel acq begin0 rel end0");
+        assert_eq!(
+            with_units("A|acq(l)|\nA|wrel(l)|\nA|wacq(l)|\nA|rel(l)|\n"),
+            "begin0 acq end0 rel acq begin0 rel end0"
+        );
     }
 }

@@ -110,8 +110,7 @@ impl Watch {
             }
         };
         let unfinished = self.folder.join(format!("{PLAN}.tmp"));
-        fs::write(&unfinished, plan)
-            .with_context(|| format!("cannot write `{}`", unfinished.display()))?;
+        fs::write(&unfinished, plan).with_context(|| format!("cannot write `{}`", unfinished.display()))?;
         fs::rename(&unfinished, self.folder.join(PLAN))
             .with_context(|| format!("cannot write a plan in `{}`", self.folder.display()))?;
         Ok((checked, suspicions))
