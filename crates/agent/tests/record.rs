@@ -16,6 +16,7 @@ fn programs_end_as_they_do_alone() {
             ("Deep", &[][..]),
             ("Waiting", &[][..]),
             ("Shapes", &[][..]),
+            ("Tasks", &[][..]),
         ] {
             let program = Program::named(program);
             let alone = run(&jdk, &program, arguments);
@@ -52,6 +53,24 @@ fn a_counter_is_told_exactly() {
                 assert_eq!(holder.take(), Some(event.thread.as_str()));
             }
         }
+    }
+}
+
+#[test]
+fn tasks_come_after_those_who_gave_them() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Tasks"), &[], &[]);
+        assert_eq!(recorded.order_unknown, 0, "{}", recorded.stderr);
+        let operations: Vec<(&str, &str)> =
+            recorded.events.iter().map(|event| (event.thread.as_str(), event.operation.as_str())).collect();
+        let first = |thread: &str, start: &str| {
+            let at = operations.iter().position(|(of, what)| of.starts_with(thread) && what.starts_with(start));
+            at.unwrap_or_else(|| panic!("no {start} of {thread} in {operations:?}"))
+        };
+        assert!(first("main", "w(Tasks.given") < first("main", "arrive("), "{operations:?}");
+        assert!(first("main", "arrive(") < first("pool-1-thread-1", "leave("), "{operations:?}");
+        assert!(first("pool-1-thread-1", "leave(") < first("pool-1-thread-1", "r(Tasks.given"), "{operations:?}");
+        assert!(first("pool-1-thread-1", "w(Tasks.done") < first("pool-1-thread-1", "arrive("), "{operations:?}");
     }
 }
 

@@ -14,7 +14,7 @@ mod shadow;
 mod sites;
 
 pub use glob::Globs;
-pub use plan::{Families, MethodPlan, MethodPlans, Plan};
+pub use plan::{Families, Hook, MethodPlan, MethodPlans, Plan};
 pub use probe::{PROBES, ProbeMethod};
 pub use rewrite::{LeftAlone, Reason, Rewritten, instrument};
 pub use sites::{FieldKind, FieldRow, MethodRow, NewRows, SiteRow, Sites, What};

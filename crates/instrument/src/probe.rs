@@ -28,6 +28,7 @@ pub(crate) enum Probe {
     Begin,
     End,
     Fresh,
+    Hook,
 }
 
 /// All that the class with the probes must have.
@@ -48,6 +49,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("begin", "(II)V"),
     method("end", "(II)V"),
     method("fresh", "(Ljava/lang/Object;I)V"),
+    method("hook", "(Ljava/lang/Object;I)V"),
 ];
 
 const fn method(name: &'static str, descriptor: &'static str) -> ProbeMethod {
@@ -92,7 +94,7 @@ mod tests {
     fn probes_are_numbered_as_listed() {
         assert_eq!(PROBES[Probe::Read as usize].name, "read");
         assert_eq!(PROBES[Probe::Entered as usize].name, "entered");
-        assert_eq!(PROBES.len(), Probe::Fresh as usize + 1);
+        assert_eq!(PROBES.len(), Probe::Hook as usize + 1);
         assert_eq!(slots("(Ljava/lang/Object;II)V"), 3);
     }
 }

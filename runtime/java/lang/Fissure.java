@@ -134,7 +134,7 @@ public final class Fissure {
         int[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
             int offset = offsets[ref];
-            if (offset > 0 && (U.getLong(o, offset) | 7) == current().full) {
+            if (offset > 0 && (U.getLong(o, offset) | 7) == current().full || offset == FissureRefs.IGNORED) {
                 return;
             }
         }
@@ -293,6 +293,11 @@ public final class Fissure {
 
     public static void callAfter(int call, int site) {
         FissureCalls.after(null, 1, call, site);
+    }
+
+    /** A method of the platform hands work over, begins it or is done with it. */
+    public static void hook(Object o, int code) {
+        FissureThreads.hook(o, code);
     }
 
     public static void enter(int site) {

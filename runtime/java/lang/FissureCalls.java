@@ -309,7 +309,7 @@ final class FissureCalls {
                 }
                 s.push(argument, null, 0, operation, site);
             }
-            case SIGNAL -> arrive(s, more(s, receiver, FissureMore.DONE), 0, site);
+            case SIGNAL -> arrive(s, more(s, receiver, FissureMore.DONE), 1, site);
             case MEET -> {
                 FissureMore of = more(s, receiver, FissureMore.DONE);
                 int generation = 0;
@@ -373,10 +373,10 @@ final class FissureCalls {
             case SUBMIT -> {
                 // The future's own end is a signal of the task: see the hooks.
             }
-            case AWAIT_FUTURE, AWAIT, AWAIT_ALL -> leave(s, more(s, receiver, FissureMore.DONE), 0, site);
+            case AWAIT_FUTURE, AWAIT, AWAIT_ALL -> leave(s, more(s, receiver, FissureMore.DONE), 1, site);
             case AWAIT_IF_TRUE -> {
                 if (truth != 0) {
-                    leave(s, more(s, receiver, FissureMore.DONE), 0, site);
+                    leave(s, more(s, receiver, FissureMore.DONE), 1, site);
                 }
             }
             case MEET -> {

@@ -30,6 +30,9 @@ final class FissureFilter {
                 Fissure.lost(s);
                 return;
             }
+            if (FissureRefs.isIgnored(ref)) {
+                return;
+            }
             if (r.isVolatile) {
                 FissureCalls.volatileAtOnce(s, o, r, write, site);
                 return;
@@ -66,6 +69,9 @@ final class FissureFilter {
             }
             FissureRef r = FissureRefs.of(s, null, ref);
             if (r == null) {
+                return;
+            }
+            if (FissureRefs.isIgnored(ref)) {
                 return;
             }
             if (r.isVolatile) {

@@ -9,7 +9,11 @@ final class FissureRefs {
     private static final String ID = "$fissure$";
     private static final String MORE = "$fissure$more";
 
-    /** Where the word is in an object; 0 if that is not known yet, -1 if there is none. */
+    /** The field turned out to be final: its accesses are no events. */
+    static final int IGNORED = -2;
+    private static final int NONE = -1;
+
+    /** Where the word is in an object; 0 if that is not known yet. */
     static int[] offsets = new int[1024];
     /** The state of static fields. */
     static FissureMore[] statics = new FissureMore[1024];
@@ -22,6 +26,10 @@ final class FissureRefs {
         FissureRef[] all = FissureRefs.all;
         FissureRef found = ref < all.length ? all[ref] : null;
         return found != null ? found : find(s, o, ref);
+    }
+
+    static boolean isIgnored(int ref) {
+        return offsets[ref] == IGNORED;
     }
 
     private static FissureRef find(FissureThread s, Object o, int ref) {
@@ -38,7 +46,8 @@ final class FissureRefs {
         boolean isReference = type == 'L' || type == '[';
         int fourth = text.indexOf('\n', third + 1);
         boolean isStatic = fourth > third + 1;
-        boolean isVolatile = fourth + 1 < text.length();
+        boolean isVolatile = text.startsWith("volatile", fourth + 1);
+        boolean isFinal = text.startsWith("final", fourth + 1);
         FissureRef found;
         if (isStatic) {
             found = ofStatic(s, owner, name, isReference, isVolatile);
@@ -59,7 +68,7 @@ final class FissureRefs {
             all[ref] = found;
             // The short check is for plain fields.
             statics[ref] = found.isVolatile ? null : found.of;
-            offsets[ref] = found.offset > 0 ? (int) found.offset : -1;
+            offsets[ref] = isFinal ? IGNORED : found.offset > 0 ? (int) found.offset : NONE;
         } finally {
             GLOBAL.lock = 0;
         }
