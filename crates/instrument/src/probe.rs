@@ -28,6 +28,17 @@ pub(crate) enum Probe {
     Begin,
     End,
     Fresh,
+    /// Before a modelled call: its subject and an object.
+    CallBefore,
+    /// The same with an `int`.
+    CallBeforeInt,
+    /// After a modelled call: its result.
+    CallAfterObject,
+    CallAfterInt,
+    CallAfterLong,
+    /// Nothing, or a result that tells nothing.
+    CallAfter,
+    /// In a method of the platform.
     Hook,
 }
 
@@ -49,6 +60,12 @@ pub const PROBES: &[ProbeMethod] = &[
     method("begin", "(II)V"),
     method("end", "(II)V"),
     method("fresh", "(Ljava/lang/Object;I)V"),
+    method("callBefore", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
+    method("callBefore", "(Ljava/lang/Object;III)V"),
+    method("callAfter", "(Ljava/lang/Object;II)V"),
+    method("callAfter", "(III)V"),
+    method("callAfter", "(JII)V"),
+    method("callAfter", "(II)V"),
     method("hook", "(Ljava/lang/Object;I)V"),
 ];
 

@@ -13,6 +13,7 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 final class FissureFilter {
     private static final Unsafe U = Unsafe.getUnsafe();
     static final long SHARED = -1;
+    private static final int MOST_HAND_OVERS = 8;
 
     private FissureFilter() {
     }
@@ -124,8 +125,12 @@ final class FissureFilter {
             FissureArray a = array(s, array);
             long[] words = a.words;
             if (words == null) {
-                if (a.word == 0 || a.word >>> FissureThread.THREAD_SHIFT == s.number) {
+                long word = a.word;
+                if (word == 0 || word >>> FissureThread.THREAD_SHIFT == s.number) {
                     access(s, Fissure.ELEMENT, write, array, a, index, a, FissureMore.WORD, site);
+                    return;
+                }
+                if (handOver(s, a, word, write, index, site)) {
                     return;
                 }
                 words = share(a, java.lang.reflect.Array.getLength(array));
@@ -182,6 +187,23 @@ final class FissureFilter {
             found = FissureEntry.setArray(entry, made);
         }
         return found;
+    }
+
+    /**
+     * Another thread takes the array over, all of it: one that was filled by one thread and is used by another has still
+     * one owner. After some times it counts as shared.
+     */
+    private static boolean handOver(FissureThread s, FissureArray a, long word, boolean write, int index, int site) {
+        if (word == SHARED || a.handOvers >= MOST_HAND_OVERS) {
+            return false;
+        }
+        s.endSegment();
+        if (!U.compareAndSetLong(a, FissureMore.WORD, word, s.word() | (write ? 1 : 4))) {
+            return false;
+        }
+        a.handOvers++;
+        append(s, Fissure.ELEMENT, write, Fissure.AFTER_WORD, null, a, index, site, word | 15, 0);
+        return true;
     }
 
     /** A second thread has come: from now on each element has a word, at first that of the thread that had all. */
@@ -295,6 +317,9 @@ final class FissureFilter {
         if (!write && !Fissure.keepsAll) {
             long last = state.reader(s.number);
             if ((last | 7) == s.full) {
+                if (kind == Fissure.FIELD && base == o) {
+                    s.know(state.id, offset);
+                }
                 return true;
             }
         }

@@ -20,6 +20,8 @@ final class FissureThread {
     /** Room that is always left for the mark of a chunk's end. */
     private static final int TAIL = 8;
     private static final int BLOCK_OF_IDS = 1 << 10;
+    /** Fields read by many that a thread remembers. */
+    private static final int KNOWN = 1 << 12;
 
     static final int THREAD_SHIFT = 42;
     static final int MOST_THREADS = (1 << 22) - 2;
@@ -73,6 +75,9 @@ final class FissureThread {
     int expectedAccess;
     int expectedSite;
 
+    /** Pairs: an object's number with the place of a field's word in it, and the thread's word when it was noted. */
+    private long[] known;
+
     /** The arrays that the thread touched last. */
     FissureArray array0;
     FissureArray array1;
@@ -99,6 +104,31 @@ final class FissureThread {
     void endSegment() {
         full += 16;
         fresh++;
+    }
+
+    /** Whether enough reads of this segment were kept of a field that is read by many. */
+    boolean knows(long id, int offset) {
+        long[] known = this.known;
+        if (known == null) {
+            return false;
+        }
+        int at = place(id, offset);
+        return known[at] == (id << 24 | offset) && known[at + 1] == full;
+    }
+
+    /** Notes that enough were kept. One that is forgotten again is looked up where all readers are. */
+    void know(long id, long offset) {
+        long[] known = this.known;
+        if (known == null) {
+            known = this.known = new long[2 * KNOWN];
+        }
+        int at = place(id, offset);
+        known[at] = id << 24 | offset;
+        known[at + 1] = full;
+    }
+
+    private static int place(long id, long offset) {
+        return (int) (id * 5 + (offset >>> 3)) & KNOWN - 1 << 1;
     }
 
     long newId() {
