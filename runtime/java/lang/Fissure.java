@@ -228,7 +228,7 @@ public final class Fissure {
         if (ref < offsets.length) {
             int offset = (int) offsets[ref];
             if (offset > 0) {
-                if (U.getLong(o, offset) == 0) {
+                if (!keepsAll && U.getLong(o, offset) == 0) {
                     U.putLong(o, offset, current().fresh);
                 }
                 return;
@@ -244,8 +244,8 @@ public final class Fissure {
             return;
         }
         FissureThread s = current();
-        FissureArray a = s.array0;
-        if (a != null && a.entry.refersTo(array)) {
+        FissureArray a = s.array(array);
+        if (a != null) {
             long[] words = a.words;
             if (words == null) {
                 if ((a.word | 7) == s.full) {
@@ -263,8 +263,8 @@ public final class Fissure {
             return;
         }
         FissureThread s = current();
-        FissureArray a = s.array0;
-        if (a != null && a.entry.refersTo(array)) {
+        FissureArray a = s.array(array);
+        if (a != null) {
             long[] words = a.words;
             if (words == null) {
                 if ((a.word | 13) == s.full) {

@@ -39,10 +39,10 @@ final class FissureFilter {
                 return;
             }
             boolean isFresh = r.idOffset > 0 && U.getLong(o, r.idOffset) == s.fresh;
-            if (isFresh && !Fissure.keepsAll) {
+            if (isFresh) {
                 return;
             }
-            if (write && r.isReference && !isFresh) {
+            if (write && r.isReference) {
                 s.fresh++;
             }
             if (r.offset > 0) {
@@ -98,7 +98,7 @@ final class FissureFilter {
             s = Fissure.take();
             if (s != null) {
                 FissureRef r = FissureRefs.of(s, o, ref);
-                if (r != null && r.idOffset > 0 && U.getLong(o, r.idOffset) == 0) {
+                if (r != null && r.idOffset > 0 && !Fissure.keepsAll && U.getLong(o, r.idOffset) == 0) {
                     U.putLong(o, r.idOffset, s.fresh);
                 }
             }
@@ -151,32 +151,12 @@ final class FissureFilter {
     }
 
     private static FissureArray array(FissureThread s, Object array) {
-        FissureArray a = s.array0;
-        if (a != null && a.entry.refersTo(array)) {
-            return a;
+        FissureArray a = s.array(array);
+        if (a == null) {
+            a = find(s, array);
+            s.setArray(a);
         }
-        FissureArray b = s.array1;
-        if (b != null && b.entry.refersTo(array)) {
-            s.array1 = a;
-            s.array0 = b;
-            return b;
-        }
-        FissureArray c = s.array2;
-        if (c != null && c.entry.refersTo(array)) {
-            s.array2 = b;
-            s.array1 = a;
-            s.array0 = c;
-            return c;
-        }
-        FissureArray d = s.array3;
-        if (d == null || !d.entry.refersTo(array)) {
-            d = find(s, array);
-        }
-        s.array3 = c;
-        s.array2 = b;
-        s.array1 = a;
-        s.array0 = d;
-        return d;
+        return a;
     }
 
     private static FissureArray find(FissureThread s, Object array) {
@@ -336,10 +316,9 @@ final class FissureFilter {
                 U.putLongVolatile(base, offset, s.word() | 1);
             } else {
                 long last = state.reader(s.number);
-                if (last == 0) {
-                    s.endSegment();
-                } else if ((last | 7) == s.full) {
-                    // Only if all are kept.
+                boolean enough = (last & ~15L) == s.word() && (last & 8) != 0;
+                if (last == 0 || enough) {
+                    // Enough only if all are kept: then the count starts anew.
                     s.endSegment();
                 }
                 long next = (last & ~15L) == s.word() ? last + 4 : s.word() | 4;

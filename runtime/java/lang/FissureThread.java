@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * What the recorder knows of one thread, and the end of its buffer.
@@ -79,16 +80,18 @@ final class FissureThread {
     private long[] known;
 
     /** The arrays that the thread touched last. */
-    FissureArray array0;
-    FissureArray array1;
-    FissureArray array2;
-    FissureArray array3;
+    private FissureArray array0;
+    private FissureArray array1;
+    private FissureArray array2;
+    private FissureArray array3;
+    private int nextArray;
 
     FissureThread(long tid, int number, FissureStripe stripe) {
         this.tid = tid;
         this.number = number;
         this.stripe = stripe;
-        this.full = (long) number << THREAD_SHIFT | 15;
+        // If all are kept, no word is ever the same.
+        this.full = (long) number << THREAD_SHIFT | (Fissure.keepsAll ? 0 : 15);
         this.fresh = 1L << 63 | (long) number << 41;
     }
 
@@ -104,6 +107,34 @@ final class FissureThread {
     void endSegment() {
         full += 16;
         fresh++;
+    }
+
+    /** The state of an array that the thread touched lately, or null. */
+    @ForceInline
+    FissureArray array(Object array) {
+        FissureArray a = array0;
+        if (a != null && a.entry.refersTo(array)) {
+            return a;
+        }
+        a = array1;
+        if (a != null && a.entry.refersTo(array)) {
+            return a;
+        }
+        a = array2;
+        if (a != null && a.entry.refersTo(array)) {
+            return a;
+        }
+        a = array3;
+        return a != null && a.entry.refersTo(array) ? a : null;
+    }
+
+    void setArray(FissureArray a) {
+        switch (nextArray++ & 3) {
+            case 0 -> array0 = a;
+            case 1 -> array1 = a;
+            case 2 -> array2 = a;
+            default -> array3 = a;
+        }
     }
 
     /** Whether enough reads of this segment were kept of a field that is read by many. */
