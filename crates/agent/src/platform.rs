@@ -18,7 +18,14 @@ type Line = (&'static str, &'static str, &'static str, bool, u16, i32);
 
 const HOOKS: &[Line] = &[
     ("java/util/concurrent/ThreadPoolExecutor", "execute", "(Ljava/lang/Runnable;)V", false, 1, HANDED_OVER),
-    ("java/util/concurrent/ThreadPoolExecutor", "beforeExecute", "(Ljava/lang/Thread;Ljava/lang/Runnable;)V", false, 2, BEGINS),
+    (
+        "java/util/concurrent/ThreadPoolExecutor",
+        "beforeExecute",
+        "(Ljava/lang/Thread;Ljava/lang/Runnable;)V",
+        false,
+        2,
+        BEGINS,
+    ),
     (
         "java/util/concurrent/ThreadPoolExecutor",
         "afterExecute",

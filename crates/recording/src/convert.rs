@@ -156,7 +156,8 @@ impl Converter {
         let Some((action, order)) = self.action(record) else {
             return;
         };
-        let has_site = !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST | record::NEW);
+        let has_site =
+            !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST | record::NEW);
         let site = self.sites.get(record.site as usize).filter(|_| has_site).copied().unwrap_or_default();
         self.pending.push((Event { thread, site, stack: StackId(0), action }, segment, order));
     }

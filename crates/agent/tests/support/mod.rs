@@ -83,8 +83,7 @@ pub(crate) fn record(jdk: &Jdk, program: &Program, arguments: &[&str], options: 
     let trace = folder.join("t.trace");
     let mut command = Command::new(fissure());
     command.arg("record").arg("-o").arg(&trace).args(options).arg("--").arg(jdk.program("java"));
-    let Ended { stdout, stderr, code } =
-        ended(&command.args(program.arguments()).args(arguments).output().unwrap());
+    let Ended { stdout, stderr, code } = ended(&command.args(program.arguments()).args(arguments).output().unwrap());
     let text = ended(&Command::new(fissure()).arg("trace").arg(&trace).args(["--to", "text"]).output().unwrap());
     let _ = fs::remove_dir_all(folder);
     Recorded {
