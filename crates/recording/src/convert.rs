@@ -173,7 +173,7 @@ impl Converter {
                     mode,
                     cause,
                     // 0 is no section.
-                    section: SectionId(record.site + 1),
+                    section: SectionId(record.site.wrapping_add(1)),
                     activation: ActivationId(numbers[2]),
                 };
                 (action, Order::Turn(numbers[1]))

@@ -6,7 +6,6 @@ import java.util.concurrent.Future;
 import java.util.concurrent.Phaser;
 import java.util.concurrent.locks.StampedLock;
 import jdk.internal.misc.Unsafe;
-import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /** Everything but plain accesses: volatiles, locks, modelled calls, threads, activations and units. */
 final class FissureCalls {
@@ -188,7 +187,6 @@ final class FissureCalls {
 
     // Monitors.
 
-    @ReservedStackAccess
     static void entered(Object lock, int site) {
         if (lock == null) {
             return;
@@ -212,7 +210,6 @@ final class FissureCalls {
         }
     }
 
-    @ReservedStackAccess
     static void leaving(Object lock, int site) {
         if (lock == null) {
             return;
@@ -251,7 +248,6 @@ final class FissureCalls {
 
     // Modelled calls.
 
-    @ReservedStackAccess
     static void before(Object receiver, Object argument, int call, int site) {
         FissureThread s = null;
         try {
@@ -337,7 +333,6 @@ final class FissureCalls {
         }
     }
 
-    @ReservedStackAccess
     static void after(Object result, long truth, int call, int site) {
         FissureThread s = null;
         try {

@@ -1,7 +1,6 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
-import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
  * Accesses that the short check did not drop: the rule of crates/detect-dynamic/src/filter.rs.
@@ -18,7 +17,6 @@ final class FissureFilter {
     private FissureFilter() {
     }
 
-    @ReservedStackAccess
     static void field(Object o, int ref, int site, boolean write) {
         FissureThread s = null;
         try {
@@ -60,7 +58,6 @@ final class FissureFilter {
         }
     }
 
-    @ReservedStackAccess
     static void staticField(int ref, int site, boolean write) {
         FissureThread s = null;
         try {
@@ -111,7 +108,6 @@ final class FissureFilter {
         }
     }
 
-    @ReservedStackAccess
     static void element(Object array, int index, int site, boolean write) {
         FissureThread s = null;
         try {

@@ -19,6 +19,8 @@ final class FissureThreads {
         s.append(Fissure.START, 0, site, child.number);
     }
 
+    /** The site of what the platform does. */
+    private static final int NOWHERE = -1;
     private static final int HANDED_OVER = 1;
     private static final int BEGINS = 2;
     private static final int DONE = 3;
@@ -36,10 +38,10 @@ final class FissureThreads {
                 return;
             }
             switch (code) {
-                case HANDED_OVER -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.TASK), 0, 0);
-                case BEGINS -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.TASK), 0, 0);
-                case DONE -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.DONE), 1, 0);
-                case AWAITED -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.DONE), 1, 0);
+                case HANDED_OVER -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
+                case BEGINS -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
+                case DONE -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.DONE), 1, NOWHERE);
+                case AWAITED -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.DONE), 1, NOWHERE);
                 default -> {
                 }
             }
