@@ -338,15 +338,22 @@ final class FissureFilter {
             if (a.words == null) {
                 return a;
             }
+            FissureMore[] all = a.shared;
+            FissureMore found = all == null ? null : all[index];
+            if (found != null) {
+                return found;
+            }
             Fissure.spin(a, FissureMore.LOCK);
             try {
-                FissureMore[] all = a.shared;
+                all = a.shared;
                 if (all == null) {
                     all = a.shared = new FissureMore[a.words.length];
                 }
                 FissureMore state = all[index];
                 if (state == null) {
-                    state = all[index] = new FissureMore(index, a.id, a.type, null);
+                    state = new FissureMore(index, a.id, a.type, null);
+                    U.storeFence();
+                    all[index] = state;
                 }
                 return state;
             } finally {

@@ -159,7 +159,7 @@ final class FissureThread {
     }
 
     private static int place(long id, long offset) {
-        return (int) (id * 5 + (offset >>> 3)) & KNOWN - 1 << 1;
+        return ((int) (id * 5 + (offset >>> 3)) & KNOWN - 1) << 1;
     }
 
     long newId() {
