@@ -75,11 +75,18 @@ pub(crate) struct CheckArgs {
     pub(crate) detectors: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) patterns: PatternArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 
     /// How many threads to use; all processors by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) jobs: Option<u16>,
+
+    /// A folder for answers of earlier checks, made if it is missing; the same classes and settings are not checked again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
 }
 
 /// Classes to know but not to check.
@@ -95,8 +102,24 @@ pub(crate) struct KnownArgs {
     pub(crate) jdk: Option<PathBuf>,
 }
 
-/// What is assumed of the program.
+/// How `lock-pattern` looks.
 #[derive(Args)]
+pub(crate) struct PatternArgs {
+    /// Also tell of locks that are taken twice where nothing breaks today, as notes
+    #[arg(long)]
+    pub(crate) notes: bool,
+
+    /// Let `lock-pattern` look for two different locks that are taken one after the other, too
+    #[arg(long)]
+    pub(crate) lock_pattern_variant: bool,
+
+    /// Let `lock-pattern` do what the paper that it comes from does, without any refinement
+    #[arg(long)]
+    pub(crate) paper: bool,
+}
+
+/// What is assumed of the program.
+#[derive(Args, Debug)]
 pub(crate) struct SettingArgs {
     /// Who calls the code: `closed`, only the `main`s and what they start; `open`, two threads call every public method;
     /// `auto`, closed for what a `main` that starts threads reaches, open for the rest
@@ -124,14 +147,14 @@ impl SettingArgs {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum WorldArg {
     Auto,
     Closed,
     Open,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum CallGraphArg {
     Cha,
     Rta,

@@ -251,8 +251,11 @@ public final class Fissure {
                 if ((a.word | 7) == s.full) {
                     return;
                 }
-            } else if (index >= 0 && index < words.length && (words[index] | 7) == s.full) {
-                return;
+            } else if (index >= 0 && index < words.length) {
+                long word = words[index];
+                if ((word | 7) == s.full || word == FissureFilter.SHARED && s.knows(a.id, index)) {
+                    return;
+                }
             }
         }
         FissureFilter.element(array, index, site, false);

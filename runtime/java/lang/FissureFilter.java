@@ -13,6 +13,8 @@ final class FissureFilter {
     private static final Unsafe U = Unsafe.getUnsafe();
     static final long SHARED = -1;
     private static final int MOST_HAND_OVERS = 8;
+    /** Elements further on are looked up where all readers are. */
+    private static final int MOST_KNOWN_INDEX = 1 << 24;
 
     private FissureFilter() {
     }
@@ -295,6 +297,8 @@ final class FissureFilter {
             if ((last | 7) == s.full) {
                 if (kind == Fissure.FIELD && base == o) {
                     s.know(state.id, offset);
+                } else if (kind == Fissure.ELEMENT && base != of && index < MOST_KNOWN_INDEX) {
+                    s.know(state.id, index);
                 }
                 return true;
             }

@@ -137,7 +137,7 @@ final class FissureThread {
         }
     }
 
-    /** Whether enough reads of this segment were kept of a field that is read by many. */
+    /** Whether enough reads of this segment were kept of a field or element that is read by many. */
     boolean knows(long id, int offset) {
         long[] known = this.known;
         if (known == null) {
@@ -159,7 +159,7 @@ final class FissureThread {
     }
 
     private static int place(long id, long offset) {
-        return ((int) (id * 5 + (offset >>> 3)) & KNOWN - 1) << 1;
+        return ((int) (id * 5 + offset + (offset >>> 3)) & KNOWN - 1) << 1;
     }
 
     long newId() {
