@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{bench_classes, bench_refinements, bench_trace};
+use crate::{bench_classes, bench_dynamic, bench_refinements, bench_trace};
 
 /// Something that can be measured.
 pub(crate) struct Bench {
@@ -17,6 +17,11 @@ static BENCHES: &[Bench] = &[
         name: "classes",
         summary: "reading and decoding all classes of a JDK, against `unzip -tq`",
         run: |_| bench_classes::run(),
+    },
+    Bench {
+        name: "dynamic",
+        summary: "what recording costs, on programs with objects and with arrays, or on those that are named",
+        run: bench_dynamic::run,
     },
     Bench {
         name: "refinements",

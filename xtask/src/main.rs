@@ -4,10 +4,12 @@
 
 mod bench;
 mod bench_classes;
+mod bench_dynamic;
 mod bench_refinements;
 mod bench_trace;
 mod bless;
 mod demo;
+mod dist;
 mod jdk_model;
 mod judge;
 mod process;
@@ -24,6 +26,7 @@ const USAGE: &str = "usage: ./x TASK
   bench [NAME]    measure; without a name, list what can be measured
   judge [check|run|prove] [--cases DIR] [--only NAME] [-v]
                   score the tool on programs with known truth; `prove` runs the programs themselves
+  dist            one archive with the command and its agent
   tidy            rules of this repository that no compiler knows
   jdk-model [JDK] make the model of the JDK's classes that is part of the binary
   bless           write the real output into documents that show it";
@@ -48,6 +51,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
         ["judge", rest @ ..] => judge::run(rest),
+        ["dist"] => dist::run(),
         ["tidy"] => tidy::run(),
         ["jdk-model"] => jdk_model::run(None),
         ["jdk-model", home] => jdk_model::run(Some(home)),

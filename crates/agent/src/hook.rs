@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use instrument::{MethodRow, Sites};
 use recording::Row;
 
+use crate::platform;
 use crate::state::Agent;
 
 pub(crate) struct Class<'a> {
@@ -18,14 +19,14 @@ pub(crate) struct Class<'a> {
 
 /// The class with probes, or `None` to leave it as it is.
 pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<Vec<u8>> {
-    if agent.is_stopped() || class.is_boot {
+    if agent.is_stopped() {
         return None;
     }
+    if class.is_boot {
+        return platform::hook(agent, class.name?, bytes);
+    }
+    // Also for classes that are left alone: their fields are known from then on.
     let plan = agent.plan.read().unwrap_or_else(PoisonError::into_inner);
-    // The bytes have the name, too; this is the cheap way to pass by most classes.
-    if class.name.is_some_and(|name| !plan.includes(name.as_bytes())) {
-        return None;
-    }
     let mut sites = agent.sites();
     let rewritten = match instrument::instrument(bytes, &plan, &mut sites) {
         Ok(rewritten) => rewritten,

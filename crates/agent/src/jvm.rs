@@ -101,6 +101,31 @@ impl Jvmti {
         Some(memory)
     }
 
+    /// Has classes that are loaded already go through the class hook.
+    pub(crate) fn retransform(self, classes: &[jclass]) -> Result<(), Failed> {
+        call!(self, RetransformClasses, classes.len() as i32, classes.as_ptr())
+    }
+
+    /// Loaded classes whose signatures are asked for.
+    pub(crate) fn loaded(self, wanted: impl Fn(&str) -> bool) -> Vec<jclass> {
+        let mut count = 0;
+        let mut classes: *mut jclass = ptr::null_mut();
+        if call!(self, GetLoadedClasses, &mut count, &mut classes).is_err() || classes.is_null() {
+            return Vec::new();
+        }
+        // SAFETY: the JVM returned that many references, in memory that is freed below.
+        let all = unsafe { std::slice::from_raw_parts(classes, usize::try_from(count).unwrap_or(0)) }.to_vec();
+        let _ = call!(self, Deallocate, classes.cast());
+        let is_wanted = |class: &jclass| self.signature(*class).is_some_and(|signature| wanted(&signature));
+        all.into_iter().filter(is_wanted).collect()
+    }
+
+    fn signature(self, class: jclass) -> Option<String> {
+        let mut signature: *mut c_char = ptr::null_mut();
+        call!(self, GetClassSignature, class, &mut signature, ptr::null_mut()).ok()?;
+        self.text(signature)
+    }
+
     /// The class of the innermost frame that is none of the runtime's.
     pub(crate) fn caller(self) -> Option<jclass> {
         const FRAMES: usize = 16;
@@ -110,9 +135,7 @@ impl Jvmti {
         for frame in &frames[..usize::try_from(count).ok()?.min(FRAMES)] {
             let mut class = ptr::null_mut();
             call!(self, GetMethodDeclaringClass, frame.method, &mut class).ok()?;
-            let mut signature: *mut c_char = ptr::null_mut();
-            call!(self, GetClassSignature, class, &mut signature, ptr::null_mut()).ok()?;
-            if !self.text(signature)?.starts_with("Ljava/lang/Fissure") {
+            if !self.signature(class)?.starts_with("Ljava/lang/Fissure") {
                 return Some(class);
             }
         }

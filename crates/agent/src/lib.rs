@@ -15,6 +15,7 @@ mod map;
 mod names;
 mod natives;
 mod plan;
+mod platform;
 mod runtime;
 mod select;
 mod state;
@@ -140,6 +141,7 @@ unsafe extern "system" fn on_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
         let jni = unsafe { Jni::new(env) };
         if let Some(agent) = AGENT.get() {
             runtime::start(agent, jni);
+            platform::retransform(agent);
         }
     });
 }

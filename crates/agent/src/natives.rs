@@ -51,7 +51,11 @@ extern "system" fn Java_java_lang_Fissure_reference(env: *mut JNIEnv, _: jclass,
             let sites = agent.sites();
             let Some(field) = sites.fields().get(number as usize) else { return ptr::null_mut() };
             let kind = if field.is_static { "static" } else { "" };
-            let access = if sites.is_volatile(field) { "volatile" } else { "" };
+            let access = match sites.access(field) {
+                Some(access) if access.is_volatile() => "volatile",
+                Some(access) if access.is_final() => "final",
+                _ => "",
+            };
             format!("{}\n{}\n{}\n{kind}\n{access}", field.owner, field.name, field.descriptor)
         };
         // SAFETY: handed over by the JVM for this thread.

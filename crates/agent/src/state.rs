@@ -32,6 +32,8 @@ pub(crate) struct Agent {
     events: Mutex<Events>,
     names: Mutex<Names>,
     stopped: AtomicBool,
+    /// Classes of the platform that have their hooks.
+    pub(crate) hooked: Mutex<Vec<&'static str>>,
     pub(crate) instrumented: AtomicU32,
     pub(crate) failed: AtomicU32,
     /// Methods that could not get their probes.
@@ -58,6 +60,7 @@ impl Agent {
             events: Mutex::new(events),
             names: Mutex::new(names),
             stopped: AtomicBool::new(false),
+            hooked: Mutex::new(Vec::new()),
             instrumented: AtomicU32::new(0),
             failed: AtomicU32::new(0),
             left_alone: AtomicU32::new(0),

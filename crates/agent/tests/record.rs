@@ -16,6 +16,7 @@ fn programs_end_as_they_do_alone() {
             ("Deep", &[][..]),
             ("Waiting", &[][..]),
             ("Shapes", &[][..]),
+            ("Tasks", &[][..]),
         ] {
             let program = Program::named(program);
             let alone = run(&jdk, &program, arguments);
@@ -43,6 +44,10 @@ fn a_counter_is_told_exactly() {
             assert_eq!(all.len(), 2 + 4 * 20, "{all:?}");
             assert!(all[1..all.len() - 1].chunks(4).all(|chunk| chunk == turn), "{all:?}");
         }
+        let main = of("main");
+        for operation in ["fork(first)", "fork(second)", "join(first)", "join(second)"] {
+            assert!(main.iter().any(|event| event == operation), "{operation} is not in {main:?}");
+        }
         // The sections exclude each other in the order that is told.
         let mut holder: Option<&str> = None;
         for event in &recorded.events {
@@ -52,6 +57,35 @@ fn a_counter_is_told_exactly() {
                 assert_eq!(holder.take(), Some(event.thread.as_str()));
             }
         }
+    }
+}
+
+#[test]
+fn a_wait_gives_the_lock_up_even_if_it_throws() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Waiting"), &[], &[]);
+        let of_waiter = recorded.events.iter().filter(|event| event.thread == "waiter");
+        let waiter: Vec<&str> = of_waiter.map(|event| event.operation.as_str()).collect();
+        let count = |start: &str| waiter.iter().filter(|operation| operation.starts_with(start)).count();
+        assert_eq!((count("wrel("), count("wacq(")), (2, 2), "{waiter:?}");
+        assert_eq!((count("acq("), count("rel(")), (2, 2), "{waiter:?}");
+    }
+}
+
+#[test]
+fn tasks_come_after_those_who_gave_them() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Tasks"), &[], &[]);
+        assert_eq!(recorded.order_unknown, 0, "{}", recorded.stderr);
+        let operations: Vec<(&str, &str)> =
+            recorded.events.iter().map(|event| (event.thread.as_str(), event.operation.as_str())).collect();
+        let first = |thread: &str, start: &str| {
+            let at = operations.iter().position(|(of, what)| of.starts_with(thread) && what.starts_with(start));
+            at.unwrap_or_else(|| panic!("no {start} of {thread} in {operations:?}"))
+        };
+        assert!(first("main", "arrive(") < first("pool-1-thread-1", "leave("), "{operations:?}");
+        assert!(first("pool-1-thread-1", "leave(") < first("pool-1-thread-1", "r(Tasks.given@"), "{operations:?}");
+        assert!(first("pool-1-thread-1", "w(Tasks.done") < first("pool-1-thread-1", "arrive("), "{operations:?}");
     }
 }
 

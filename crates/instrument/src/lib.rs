@@ -17,7 +17,7 @@ mod sites;
 
 pub use call::{Call, flag};
 pub use glob::Globs;
-pub use plan::{Families, MethodPlan, MethodPlans, Plan};
+pub use plan::{Families, Hook, MethodPlan, MethodPlans, Plan};
 pub use probe::{PROBES, ProbeMethod};
 pub use rewrite::{LeftAlone, Reason, Rewritten, instrument};
 pub use sites::{CallRow, FieldKind, FieldRow, MethodRow, NewRows, SiteRow, Sites, What};

@@ -72,6 +72,19 @@ pub struct MethodPlan {
     pub activations: bool,
     /// The units that an activation of it is: `begin` and `end`.
     pub units: Vec<i32>,
+    /// Calls of `hook` with one of its objects.
+    pub hooks: Vec<Hook>,
+}
+
+/// A call of the probe `hook` in a method of the platform that orders threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Hook {
+    /// Whether it comes before each return, and not at the start.
+    pub at_end: bool,
+    /// The local variable that has the object: 0 is `this`.
+    pub local: u16,
+    /// What it means, for the runtime.
+    pub code: i32,
 }
 
 /// Which classes are rewritten, and how.

@@ -38,6 +38,8 @@ pub(crate) enum Probe {
     CallAfterLong,
     /// Nothing, or a result that tells nothing.
     CallAfter,
+    /// In a method of the platform.
+    Hook,
 }
 
 /// All that the class with the probes must have.
@@ -64,6 +66,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("callAfter", "(III)V"),
     method("callAfter", "(JII)V"),
     method("callAfter", "(II)V"),
+    method("hook", "(Ljava/lang/Object;I)V"),
 ];
 
 const fn method(name: &'static str, descriptor: &'static str) -> ProbeMethod {
@@ -108,7 +111,7 @@ mod tests {
     fn probes_are_numbered_as_listed() {
         assert_eq!(PROBES[Probe::Read as usize].name, "read");
         assert_eq!(PROBES[Probe::Entered as usize].name, "entered");
-        assert_eq!(PROBES.len(), Probe::CallAfter as usize + 1);
+        assert_eq!(PROBES.len(), Probe::Hook as usize + 1);
         assert_eq!(slots("(Ljava/lang/Object;II)V"), 3);
     }
 }

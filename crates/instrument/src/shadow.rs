@@ -13,7 +13,7 @@ const PREFIX: &[u8] = b"$fissure$";
 pub(crate) const IDENTITY: &[u8] = b"$fissure$";
 
 /// Where further state of the object hangs.
-const MORE: &[u8] = b"$fissure$more";
+const MORE: &[u8] = b"$fissure";
 
 const PRIVATE_TRANSIENT_SYNTHETIC: u16 = 0x0002 | 0x0080 | 0x1000;
 

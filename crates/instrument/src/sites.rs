@@ -1,6 +1,6 @@
 //! The places that have probes, and what they touch: the tables that give meaning to the numbers in events.
 
-use classfile::ArrayKind;
+use classfile::{Access, ArrayKind};
 use rustc_hash::FxHashMap;
 
 use crate::call::{Call, WatchedCall};
@@ -132,11 +132,10 @@ impl Sites {
         self.known.declares(class.as_bytes(), field.as_bytes())
     }
 
-    /// Whether a field is volatile, by all classes that were seen by now: more may be known than when code that refers
+    /// The access flags of a field, by all classes that were seen by now: more may be known than when code that refers
     /// to it was rewritten.
-    pub fn is_volatile(&self, field: &FieldRow) -> bool {
-        let access = self.known.field(field.owner.as_bytes(), field.name.as_bytes(), field.descriptor.as_bytes());
-        access.is_some_and(|access| access.is_volatile())
+    pub fn access(&self, field: &FieldRow) -> Option<Access> {
+        self.known.field(field.owner.as_bytes(), field.name.as_bytes(), field.descriptor.as_bytes())
     }
 
     /// The rows that were not handed out before.

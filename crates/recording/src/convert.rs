@@ -156,7 +156,8 @@ impl Converter {
         let Some((action, order)) = self.action(record) else {
             return;
         };
-        let has_site = !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST);
+        let has_site =
+            !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST | record::NEW);
         let site = self.sites.get(record.site as usize).filter(|_| has_site).copied().unwrap_or_default();
         self.pending.push((Event { thread, site, stack: StackId(0), action }, segment, order));
     }
@@ -172,7 +173,7 @@ impl Converter {
                     mode,
                     cause,
                     // 0 is no section.
-                    section: SectionId(record.site + 1),
+                    section: SectionId(record.site.wrapping_add(1)),
                     activation: ActivationId(numbers[2]),
                 };
                 (action, Order::Turn(numbers[1]))
@@ -221,6 +222,7 @@ impl Converter {
                 (Action::Enter { activation: ActivationId(numbers[0]), method }, Order::Free)
             }
             record::EXIT => (Action::Exit { activation: ActivationId(numbers[0]) }, Order::Free),
+            record::NEW => (Action::New { object: ObjectId(numbers[0]) }, Order::Free),
             record::LOST => (Action::Lost { events: numbers[0], all: false }, Order::Free),
             _ => return None,
         })

@@ -26,6 +26,7 @@ pub(crate) const EXIT: u8 = 49;
 pub(crate) const SEGMENT: u8 = 50;
 pub(crate) const LOST: u8 = 51;
 pub(crate) const WRITER: u8 = 52;
+pub(crate) const NEW: u8 = 53;
 pub(crate) const END_OF_CHUNK: u8 = 63;
 
 /// A record, apart.
@@ -49,7 +50,7 @@ pub(crate) fn length(operation: u8) -> Option<usize> {
         ACQUIRE..RELEASE => 4,
         RELEASE..VOLATILE => 3,
         VOLATILE..=LAST_SYNC => 4,
-        THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER => 2,
+        THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER | NEW => 2,
         THREAD_END | END_OF_CHUNK => 1,
         ARRIVE | UNIT_BEGIN => 3,
         LEAVE => 4,

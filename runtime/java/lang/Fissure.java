@@ -39,6 +39,7 @@ public final class Fissure {
     static final int SEGMENT = 50;
     static final int LOST = 51;
     static final int WRITER = 52;
+    static final int NEW = 53;
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
 
@@ -131,10 +132,21 @@ public final class Fissure {
         if (o == null) {
             return;
         }
-        int[] offsets = FissureRefs.offsets;
+        long[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
-            int offset = offsets[ref];
-            if (offset > 0 && (U.getLong(o, offset) | 7) == current().full) {
+            long both = offsets[ref];
+            int offset = (int) both;
+            if (offset > 0) {
+                FissureThread s = current();
+                long word = U.getLong(o, offset);
+                if ((word | 7) == s.full) {
+                    return;
+                }
+                long id = U.getLong(o, both >>> 32);
+                if (word == 0 ? id == s.fresh : word == FissureFilter.SHARED && s.knows(id, offset)) {
+                    return;
+                }
+            } else if (offset == FissureRefs.IGNORED) {
                 return;
             }
         }
@@ -145,11 +157,16 @@ public final class Fissure {
         if (o == null) {
             return;
         }
-        int[] offsets = FissureRefs.offsets;
+        long[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
-            int offset = offsets[ref];
-            if (offset > 0 && (U.getLong(o, offset) | 13) == current().full) {
-                return;
+            long both = offsets[ref];
+            int offset = (int) both;
+            if (offset > 0) {
+                FissureThread s = current();
+                long word = U.getLong(o, offset);
+                if ((word | 13) == s.full || word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
+                    return;
+                }
             }
         }
         FissureFilter.field(o, ref, site, true);
@@ -160,13 +177,18 @@ public final class Fissure {
         if (o == null) {
             return;
         }
-        int[] offsets = FissureRefs.offsets;
+        long[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
-            int offset = offsets[ref];
+            long both = offsets[ref];
+            int offset = (int) both;
             if (offset > 0) {
                 FissureThread s = current();
-                if ((U.getLong(o, offset) | 13) == s.full) {
+                long word = U.getLong(o, offset);
+                if ((word | 13) == s.full) {
                     s.fresh++;
+                    return;
+                }
+                if (word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
                     return;
                 }
             }
@@ -202,11 +224,11 @@ public final class Fissure {
 
     /** The object is new, and only this thread knows it. */
     public static void fresh(Object o, int ref) {
-        int[] offsets = FissureRefs.offsets;
+        long[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
-            int offset = offsets[ref];
+            int offset = (int) offsets[ref];
             if (offset > 0) {
-                if (U.getLong(o, offset) == 0) {
+                if (!keepsAll && U.getLong(o, offset) == 0) {
                     U.putLong(o, offset, current().fresh);
                 }
                 return;
@@ -222,15 +244,18 @@ public final class Fissure {
             return;
         }
         FissureThread s = current();
-        FissureArray a = s.array0;
-        if (a != null && a.entry.refersTo(array)) {
+        FissureArray a = s.array(array);
+        if (a != null) {
             long[] words = a.words;
             if (words == null) {
                 if ((a.word | 7) == s.full) {
                     return;
                 }
-            } else if (index >= 0 && index < words.length && (words[index] | 7) == s.full) {
-                return;
+            } else if (index >= 0 && index < words.length) {
+                long word = words[index];
+                if ((word | 7) == s.full || word == FissureFilter.SHARED && s.knows(a.id, index)) {
+                    return;
+                }
             }
         }
         FissureFilter.element(array, index, site, false);
@@ -241,8 +266,8 @@ public final class Fissure {
             return;
         }
         FissureThread s = current();
-        FissureArray a = s.array0;
-        if (a != null && a.entry.refersTo(array)) {
+        FissureArray a = s.array(array);
+        if (a != null) {
             long[] words = a.words;
             if (words == null) {
                 if ((a.word | 13) == s.full) {
@@ -297,6 +322,11 @@ public final class Fissure {
 
     public static void callAfter(int call, int site) {
         FissureCalls.after(null, 1, call, site);
+    }
+
+    /** A method of the platform hands work over, begins it or is done with it. */
+    public static void hook(Object o, int code) {
+        FissureThreads.hook(o, code);
     }
 
     public static void enter(int site) {

@@ -5,6 +5,8 @@ final class FissureArray extends FissureMore {
     final FissureEntry entry;
     /** Null while one thread alone has touched the array. */
     long[] words;
+    /** How often it has gone from one owner to the next. */
+    int handOvers;
     /** For elements that are read by many. */
     FissureMore[] shared;
 

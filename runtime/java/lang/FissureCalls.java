@@ -2,9 +2,10 @@ package java.lang;
 
 import java.lang.ref.WeakReference;
 import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.Future;
 import java.util.concurrent.Phaser;
+import java.util.concurrent.locks.StampedLock;
 import jdk.internal.misc.Unsafe;
-import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /** Everything but plain accesses: volatiles, locks, modelled calls, threads, activations and units. */
 final class FissureCalls {
@@ -19,26 +20,33 @@ final class FissureCalls {
     static final int TRY_LOCK_SHARED = 6;
     static final int WAIT = 7;
     static final int AWAIT_CONDITION = 8;
+    static final int UNLOCK_STAMP = 9;
     static final int READ_CONTENTS = 10;
     static final int WRITE_CONTENTS = 11;
     static final int UPDATE_CONTENTS = 12;
-    static final int READ_ARGUMENT = 13;
-    static final int WRITE_ARGUMENT = 14;
     static final int READ_ATOMIC = 20;
     static final int WRITE_ATOMIC = 21;
     static final int UPDATE_ATOMIC = 22;
+    static final int READ_NAMED = 23;
+    static final int WRITE_NAMED = 24;
+    static final int UPDATE_NAMED = 25;
+    static final int ACQUIRE_PERMITS = 26;
+    static final int TRY_ACQUIRE_PERMITS = 27;
+    static final int RELEASE_PERMITS = 28;
     static final int START = 30;
     static final int JOIN = 31;
     static final int JOIN_PERHAPS = 32;
-    static final int SUBMIT = 33;
-    static final int AWAIT_FUTURE = 34;
+    static final int FORK = 33;
+    static final int JOIN_TASK = 34;
     static final int SIGNAL = 35;
     static final int AWAIT = 36;
     static final int AWAIT_IF_TRUE = 37;
     static final int MEET = 38;
-    static final int AWAIT_ALL = 39;
-    static final int VIEW_OF_RECEIVER = 50;
-    static final int VIEW_OF_ARGUMENT = 51;
+    static final int JOIN_ALL = 39;
+    static final int JOIN_ALL_IF_TRUE = 40;
+    static final int JOIN_IF_TRUE = 44;
+    static final int AWAIT_PERHAPS = 45;
+    static final int VIEW = 50;
     static final int ALSO_READS_ARGUMENT = 1 << 9;
     static final int ALSO_WRITES_ARGUMENT = 1 << 10;
 
@@ -63,6 +71,10 @@ final class FissureCalls {
             }
             long made = s.newId();
             if (U.compareAndSetLong(o, offset, id, made)) {
+                if (id >>> 41 == s.fresh >>> 41) {
+                    // Its creator is the first to do something with it that is told.
+                    s.append(Fissure.NEW, 0, 0, made);
+                }
                 return made;
             }
         }
@@ -175,7 +187,6 @@ final class FissureCalls {
 
     // Monitors.
 
-    @ReservedStackAccess
     static void entered(Object lock, int site) {
         if (lock == null) {
             return;
@@ -199,7 +210,6 @@ final class FissureCalls {
         }
     }
 
-    @ReservedStackAccess
     static void leaving(Object lock, int site) {
         if (lock == null) {
             return;
@@ -238,7 +248,6 @@ final class FissureCalls {
 
     // Modelled calls.
 
-    @ReservedStackAccess
     static void before(Object receiver, Object argument, int call, int site) {
         FissureThread s = null;
         try {
@@ -261,20 +270,24 @@ final class FissureCalls {
         if ((call & ALSO_WRITES_ARGUMENT) != 0 && argument != null) {
             touch(s, argument, 1, site);
         }
-        switch (operation) {
-            case VIEW_OF_ARGUMENT, SUBMIT, READ_ARGUMENT, WRITE_ARGUMENT -> {
+        if (operation == FORK) {
+            if (argument != null) {
+                arrive(s, more(s, argument, FissureMore.TASK), 0, site);
             }
-            default -> {
-                if (receiver == null) {
-                    // The call will throw.
-                    return;
-                }
-            }
+            return;
+        }
+        if (receiver == null) {
+            // The call will throw.
+            return;
         }
         switch (operation) {
-            case LOCK, TRY_LOCK, LOCK_SHARED, TRY_LOCK_SHARED, JOIN, JOIN_PERHAPS, AWAIT_FUTURE, AWAIT, AWAIT_IF_TRUE,
-                    VIEW_OF_RECEIVER, AWAIT_ALL -> s.push(receiver, null, 0, operation, site);
-            case VIEW_OF_ARGUMENT -> s.push(argument, null, 0, operation, site);
+            case LOCK, TRY_LOCK, LOCK_SHARED, TRY_LOCK_SHARED, JOIN, JOIN_PERHAPS, JOIN_TASK, AWAIT, AWAIT_IF_TRUE,
+                    AWAIT_PERHAPS, JOIN_ALL, JOIN_ALL_IF_TRUE, JOIN_IF_TRUE, ACQUIRE_PERMITS, TRY_ACQUIRE_PERMITS,
+                    VIEW -> s.push(receiver, null, 0, operation, site);
+            case UNLOCK_STAMP -> {
+                boolean shared = receiver instanceof StampedLock stamped && !stamped.isWriteLocked();
+                release(s, more(s, receiver, FissureMore.MONITOR), shared, site);
+            }
             case UNLOCK, UNLOCK_SHARED -> {
                 boolean shared = operation == UNLOCK_SHARED || FissureLocks.isShared(receiver);
                 release(s, more(s, FissureLocks.lockOf(receiver), FissureMore.MONITOR), shared, site);
@@ -293,23 +306,17 @@ final class FissureCalls {
                 }
             }
             case READ_CONTENTS, WRITE_CONTENTS, UPDATE_CONTENTS -> contents(s, receiver, operation, site);
-            case READ_ARGUMENT, WRITE_ARGUMENT -> {
-                if (argument != null) {
-                    touch(s, argument, operation - READ_ARGUMENT, site);
-                }
+            case READ_NAMED, WRITE_NAMED, UPDATE_NAMED -> {
+                // Which field is named is not known: all that are accessed so in one object count as one.
+                FissureMore of = more(s, argument == null ? receiver : argument, FissureMore.CONTENTS);
+                s.push(receiver, of, of.take(1), operation, site);
             }
             case READ_ATOMIC, WRITE_ATOMIC, UPDATE_ATOMIC -> {
                 FissureMore of = more(s, receiver, FissureMore.CONTENTS);
                 s.push(receiver, of, of.take(1), operation, site);
             }
             case START -> FissureThreads.starts(s, (Thread) receiver, site);
-            case SUBMIT -> {
-                if (argument != null) {
-                    arrive(s, more(s, argument, FissureMore.TASK), 0, site);
-                }
-                s.push(argument, null, 0, operation, site);
-            }
-            case SIGNAL -> arrive(s, more(s, receiver, FissureMore.DONE), 0, site);
+            case SIGNAL, RELEASE_PERMITS -> arrive(s, more(s, receiver, FissureMore.DONE), 1, site);
             case MEET -> {
                 FissureMore of = more(s, receiver, FissureMore.DONE);
                 int generation = 0;
@@ -326,7 +333,6 @@ final class FissureCalls {
         }
     }
 
-    @ReservedStackAccess
     static void after(Object result, long truth, int call, int site) {
         FissureThread s = null;
         try {
@@ -364,19 +370,25 @@ final class FissureCalls {
                 s.endSegment();
                 s.append(Fissure.ATOMIC + operation - READ_ATOMIC, of.type, site, of.id, number, of.take(1));
             }
-            case JOIN -> FissureThreads.joined(s, receiver, site);
-            case JOIN_PERHAPS -> {
-                if (receiver instanceof Thread thread && !thread.isAlive()) {
-                    FissureThreads.joined(s, receiver, site);
+            case READ_NAMED, WRITE_NAMED, UPDATE_NAMED -> {
+                s.endSegment();
+                s.append(Fissure.ATOMIC + operation - READ_NAMED, of.type, site, of.id, number, of.take(1));
+            }
+            case JOIN, JOIN_TASK -> joined(s, receiver, site);
+            case JOIN_IF_TRUE -> {
+                if (truth != 0) {
+                    joined(s, receiver, site);
                 }
             }
-            case SUBMIT -> {
-                // The future's own end is a signal of the task: see the hooks.
+            case JOIN_PERHAPS -> {
+                if (receiver instanceof Thread thread ? !thread.isAlive() : isDone(receiver)) {
+                    joined(s, receiver, site);
+                }
             }
-            case AWAIT_FUTURE, AWAIT, AWAIT_ALL -> leave(s, more(s, receiver, FissureMore.DONE), 0, site);
-            case AWAIT_IF_TRUE -> {
+            case AWAIT, AWAIT_PERHAPS, JOIN_ALL, ACQUIRE_PERMITS -> leave(s, more(s, receiver, FissureMore.DONE), 1, site);
+            case AWAIT_IF_TRUE, JOIN_ALL_IF_TRUE, TRY_ACQUIRE_PERMITS -> {
                 if (truth != 0) {
-                    leave(s, more(s, receiver, FissureMore.DONE), 0, site);
+                    leave(s, more(s, receiver, FissureMore.DONE), 1, site);
                 }
             }
             case MEET -> {
@@ -384,7 +396,7 @@ final class FissureCalls {
                 s.endSegment();
                 s.append(Fissure.LEAVE, of.type, site, of.id, number, count);
             }
-            case VIEW_OF_RECEIVER, VIEW_OF_ARGUMENT -> {
+            case VIEW -> {
                 if (result != null && receiver != null && result != receiver) {
                     FissureTable.of(s, result).viewed = new WeakReference<>(viewed(receiver));
                 }
@@ -392,6 +404,19 @@ final class FissureCalls {
             default -> {
             }
         }
+    }
+
+    /** A thread or task is seen to have ended. */
+    private static void joined(FissureThread s, Object ended, int site) {
+        if (ended instanceof Thread) {
+            FissureThreads.joined(s, ended, site);
+        } else {
+            leave(s, more(s, ended, FissureMore.DONE), 1, site);
+        }
+    }
+
+    private static boolean isDone(Object task) {
+        return task instanceof Future<?> future && future.isDone();
     }
 
     static void arrive(FissureThread s, FissureMore of, int generation, int site) {
@@ -467,7 +492,7 @@ final class FissureCalls {
     }
 
     private static boolean isAtomic(int operation) {
-        return operation >= READ_ATOMIC && operation <= UPDATE_ATOMIC;
+        return operation >= READ_ATOMIC && operation <= UPDATE_NAMED;
     }
 
     private static boolean isContents(int operation) {

@@ -44,7 +44,7 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
                 long offset = Fissure.offset(c, "$fissure$");
                 if (offset > 0) {
                     id = offset;
-                    more = Fissure.offset(c, "$fissure$more");
+                    more = Fissure.offset(c, "$fissure");
                 }
             }
         }

@@ -1,7 +1,6 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
-import jdk.internal.vm.annotation.ReservedStackAccess;
 
 /**
  * Accesses that the short check did not drop: the rule of crates/detect-dynamic/src/filter.rs.
@@ -13,11 +12,13 @@ import jdk.internal.vm.annotation.ReservedStackAccess;
 final class FissureFilter {
     private static final Unsafe U = Unsafe.getUnsafe();
     static final long SHARED = -1;
+    private static final int MOST_HAND_OVERS = 8;
+    /** Elements further on are looked up where all readers are. */
+    private static final int MOST_KNOWN_INDEX = 1 << 24;
 
     private FissureFilter() {
     }
 
-    @ReservedStackAccess
     static void field(Object o, int ref, int site, boolean write) {
         FissureThread s = null;
         try {
@@ -30,15 +31,18 @@ final class FissureFilter {
                 Fissure.lost(s);
                 return;
             }
+            if (FissureRefs.isIgnored(ref)) {
+                return;
+            }
             if (r.isVolatile) {
                 FissureCalls.volatileAtOnce(s, o, r, write, site);
                 return;
             }
             boolean isFresh = r.idOffset > 0 && U.getLong(o, r.idOffset) == s.fresh;
-            if (isFresh && !Fissure.keepsAll) {
+            if (isFresh) {
                 return;
             }
-            if (write && r.isReference && !isFresh) {
+            if (write && r.isReference) {
                 s.fresh++;
             }
             if (r.offset > 0) {
@@ -56,7 +60,6 @@ final class FissureFilter {
         }
     }
 
-    @ReservedStackAccess
     static void staticField(int ref, int site, boolean write) {
         FissureThread s = null;
         try {
@@ -66,6 +69,9 @@ final class FissureFilter {
             }
             FissureRef r = FissureRefs.of(s, null, ref);
             if (r == null) {
+                return;
+            }
+            if (FissureRefs.isIgnored(ref)) {
                 return;
             }
             if (r.isVolatile) {
@@ -91,7 +97,7 @@ final class FissureFilter {
             s = Fissure.take();
             if (s != null) {
                 FissureRef r = FissureRefs.of(s, o, ref);
-                if (r != null && r.idOffset > 0 && U.getLong(o, r.idOffset) == 0) {
+                if (r != null && r.idOffset > 0 && !Fissure.keepsAll && U.getLong(o, r.idOffset) == 0) {
                     U.putLong(o, r.idOffset, s.fresh);
                 }
             }
@@ -104,7 +110,6 @@ final class FissureFilter {
         }
     }
 
-    @ReservedStackAccess
     static void element(Object array, int index, int site, boolean write) {
         FissureThread s = null;
         try {
@@ -118,8 +123,12 @@ final class FissureFilter {
             FissureArray a = array(s, array);
             long[] words = a.words;
             if (words == null) {
-                if (a.word == 0 || a.word >>> FissureThread.THREAD_SHIFT == s.number) {
+                long word = a.word;
+                if (word == 0 || word >>> FissureThread.THREAD_SHIFT == s.number) {
                     access(s, Fissure.ELEMENT, write, array, a, index, a, FissureMore.WORD, site);
+                    return;
+                }
+                if (handOver(s, a, word, write, index, site)) {
                     return;
                 }
                 words = share(a, java.lang.reflect.Array.getLength(array));
@@ -140,32 +149,12 @@ final class FissureFilter {
     }
 
     private static FissureArray array(FissureThread s, Object array) {
-        FissureArray a = s.array0;
-        if (a != null && a.entry.refersTo(array)) {
-            return a;
+        FissureArray a = s.array(array);
+        if (a == null) {
+            a = find(s, array);
+            s.setArray(a);
         }
-        FissureArray b = s.array1;
-        if (b != null && b.entry.refersTo(array)) {
-            s.array1 = a;
-            s.array0 = b;
-            return b;
-        }
-        FissureArray c = s.array2;
-        if (c != null && c.entry.refersTo(array)) {
-            s.array2 = b;
-            s.array1 = a;
-            s.array0 = c;
-            return c;
-        }
-        FissureArray d = s.array3;
-        if (d == null || !d.entry.refersTo(array)) {
-            d = find(s, array);
-        }
-        s.array3 = c;
-        s.array2 = b;
-        s.array1 = a;
-        s.array0 = d;
-        return d;
+        return a;
     }
 
     private static FissureArray find(FissureThread s, Object array) {
@@ -176,6 +165,23 @@ final class FissureFilter {
             found = FissureEntry.setArray(entry, made);
         }
         return found;
+    }
+
+    /**
+     * Another thread takes the array over, all of it: one that was filled by one thread and is used by another has still
+     * one owner. After some times it counts as shared.
+     */
+    private static boolean handOver(FissureThread s, FissureArray a, long word, boolean write, int index, int site) {
+        if (word == SHARED || a.handOvers >= MOST_HAND_OVERS) {
+            return false;
+        }
+        s.endSegment();
+        if (!U.compareAndSetLong(a, FissureMore.WORD, word, s.word() | (write ? 1 : 4))) {
+            return false;
+        }
+        a.handOvers++;
+        append(s, Fissure.ELEMENT, write, Fissure.AFTER_WORD, null, a, index, site, word | 15, 0);
+        return true;
     }
 
     /** A second thread has come: from now on each element has a word, at first that of the thread that had all. */
@@ -289,6 +295,11 @@ final class FissureFilter {
         if (!write && !Fissure.keepsAll) {
             long last = state.reader(s.number);
             if ((last | 7) == s.full) {
+                if (kind == Fissure.FIELD && base == o) {
+                    s.know(state.id, offset);
+                } else if (kind == Fissure.ELEMENT && base != of && index < MOST_KNOWN_INDEX) {
+                    s.know(state.id, index);
+                }
                 return true;
             }
         }
@@ -305,10 +316,9 @@ final class FissureFilter {
                 U.putLongVolatile(base, offset, s.word() | 1);
             } else {
                 long last = state.reader(s.number);
-                if (last == 0) {
-                    s.endSegment();
-                } else if ((last | 7) == s.full) {
-                    // Only if all are kept.
+                boolean enough = (last & ~15L) == s.word() && (last & 8) != 0;
+                if (last == 0 || enough) {
+                    // Enough only if all are kept: then the count starts anew.
                     s.endSegment();
                 }
                 long next = (last & ~15L) == s.word() ? last + 4 : s.word() | 4;
@@ -332,15 +342,22 @@ final class FissureFilter {
             if (a.words == null) {
                 return a;
             }
+            FissureMore[] all = a.shared;
+            FissureMore found = all == null ? null : all[index];
+            if (found != null) {
+                return found;
+            }
             Fissure.spin(a, FissureMore.LOCK);
             try {
-                FissureMore[] all = a.shared;
+                all = a.shared;
                 if (all == null) {
                     all = a.shared = new FissureMore[a.words.length];
                 }
                 FissureMore state = all[index];
                 if (state == null) {
-                    state = all[index] = new FissureMore(index, a.id, a.type, null);
+                    state = new FissureMore(index, a.id, a.type, null);
+                    U.storeFence();
+                    all[index] = state;
                 }
                 return state;
             } finally {

@@ -7,10 +7,17 @@ final class FissureRefs {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
     private static final String ID = "$fissure$";
-    private static final String MORE = "$fissure$more";
+    private static final String MORE = "$fissure";
 
-    /** Where the word is in an object; 0 if that is not known yet, -1 if there is none. */
-    static int[] offsets = new int[1024];
+    /** The field turned out to be final: its accesses are no events. */
+    static final int IGNORED = -2;
+    private static final int NONE = -1;
+
+    /**
+     * Where the word is in an object, in the low half; 0 if that is not known yet. Where its number is, in the high half;
+     * an object without one gives whatever its head has, which is no mark of any thread.
+     */
+    static long[] offsets = new long[1024];
     /** The state of static fields. */
     static FissureMore[] statics = new FissureMore[1024];
     private static FissureRef[] all = new FissureRef[1024];
@@ -22,6 +29,10 @@ final class FissureRefs {
         FissureRef[] all = FissureRefs.all;
         FissureRef found = ref < all.length ? all[ref] : null;
         return found != null ? found : find(s, o, ref);
+    }
+
+    static boolean isIgnored(int ref) {
+        return (int) offsets[ref] == IGNORED;
     }
 
     private static FissureRef find(FissureThread s, Object o, int ref) {
@@ -38,7 +49,8 @@ final class FissureRefs {
         boolean isReference = type == 'L' || type == '[';
         int fourth = text.indexOf('\n', third + 1);
         boolean isStatic = fourth > third + 1;
-        boolean isVolatile = fourth + 1 < text.length();
+        boolean isVolatile = text.startsWith("volatile", fourth + 1);
+        boolean isFinal = text.startsWith("final", fourth + 1);
         FissureRef found;
         if (isStatic) {
             found = ofStatic(s, owner, name, isReference, isVolatile);
@@ -59,7 +71,8 @@ final class FissureRefs {
             all[ref] = found;
             // The short check is for plain fields.
             statics[ref] = found.isVolatile ? null : found.of;
-            offsets[ref] = found.offset > 0 ? (int) found.offset : -1;
+            int offset = isFinal ? IGNORED : found.offset > 0 ? (int) found.offset : NONE;
+            offsets[ref] = found.idOffset << 32 | offset & 0xffffffffL;
         } finally {
             GLOBAL.lock = 0;
         }
@@ -75,7 +88,7 @@ final class FissureRefs {
         System.arraycopy(all, 0, moreRefs, 0, all.length);
         FissureMore[] moreStatics = new FissureMore[length];
         System.arraycopy(statics, 0, moreStatics, 0, statics.length);
-        int[] moreOffsets = new int[length];
+        long[] moreOffsets = new long[length];
         System.arraycopy(offsets, 0, moreOffsets, 0, offsets.length);
         U.storeFence();
         all = moreRefs;

@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * What the recorder knows of one thread, and the end of its buffer.
@@ -20,6 +21,8 @@ final class FissureThread {
     /** Room that is always left for the mark of a chunk's end. */
     private static final int TAIL = 8;
     private static final int BLOCK_OF_IDS = 1 << 10;
+    /** Fields read by many that a thread remembers. */
+    private static final int KNOWN = 1 << 12;
 
     static final int THREAD_SHIFT = 42;
     static final int MOST_THREADS = (1 << 22) - 2;
@@ -73,17 +76,22 @@ final class FissureThread {
     int expectedAccess;
     int expectedSite;
 
+    /** Pairs: an object's number with the place of a field's word in it, and the thread's word when it was noted. */
+    private long[] known;
+
     /** The arrays that the thread touched last. */
-    FissureArray array0;
-    FissureArray array1;
-    FissureArray array2;
-    FissureArray array3;
+    private FissureArray array0;
+    private FissureArray array1;
+    private FissureArray array2;
+    private FissureArray array3;
+    private int nextArray;
 
     FissureThread(long tid, int number, FissureStripe stripe) {
         this.tid = tid;
         this.number = number;
         this.stripe = stripe;
-        this.full = (long) number << THREAD_SHIFT | 15;
+        // If all are kept, no word is ever the same.
+        this.full = (long) number << THREAD_SHIFT | (Fissure.keepsAll ? 0 : 15);
         this.fresh = 1L << 63 | (long) number << 41;
     }
 
@@ -99,6 +107,59 @@ final class FissureThread {
     void endSegment() {
         full += 16;
         fresh++;
+    }
+
+    /** The state of an array that the thread touched lately, or null. */
+    @ForceInline
+    FissureArray array(Object array) {
+        FissureArray a = array0;
+        if (a != null && a.entry.refersTo(array)) {
+            return a;
+        }
+        a = array1;
+        if (a != null && a.entry.refersTo(array)) {
+            return a;
+        }
+        a = array2;
+        if (a != null && a.entry.refersTo(array)) {
+            return a;
+        }
+        a = array3;
+        return a != null && a.entry.refersTo(array) ? a : null;
+    }
+
+    void setArray(FissureArray a) {
+        switch (nextArray++ & 3) {
+            case 0 -> array0 = a;
+            case 1 -> array1 = a;
+            case 2 -> array2 = a;
+            default -> array3 = a;
+        }
+    }
+
+    /** Whether enough reads of this segment were kept of a field or element that is read by many. */
+    boolean knows(long id, int offset) {
+        long[] known = this.known;
+        if (known == null) {
+            return false;
+        }
+        int at = place(id, offset);
+        return known[at] == (id << 24 | offset) && known[at + 1] == full;
+    }
+
+    /** Notes that enough were kept. One that is forgotten again is looked up where all readers are. */
+    void know(long id, long offset) {
+        long[] known = this.known;
+        if (known == null) {
+            known = this.known = new long[2 * KNOWN];
+        }
+        int at = place(id, offset);
+        known[at] = id << 24 | offset;
+        known[at + 1] = full;
+    }
+
+    private static int place(long id, long offset) {
+        return ((int) (id * 5 + offset + (offset >>> 3)) & KNOWN - 1) << 1;
     }
 
     long newId() {

@@ -19,6 +19,41 @@ final class FissureThreads {
         s.append(Fissure.START, 0, site, child.number);
     }
 
+    /** The site of what the platform does. */
+    private static final int NOWHERE = -1;
+    private static final int HANDED_OVER = 1;
+    private static final int BEGINS = 2;
+    private static final int DONE = 3;
+    private static final int AWAITED = 4;
+
+    /** What a hook in the platform tells: crates/agent/src/platform.rs has the same numbers. */
+    static void hook(Object task, int code) {
+        if (task == null) {
+            return;
+        }
+        FissureThread s = null;
+        try {
+            s = Fissure.take();
+            if (s == null) {
+                return;
+            }
+            switch (code) {
+                case HANDED_OVER -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
+                case BEGINS -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
+                case DONE -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.DONE), 1, NOWHERE);
+                case AWAITED -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.DONE), 1, NOWHERE);
+                default -> {
+                }
+            }
+        } catch (Throwable trouble) {
+            Fissure.lost(s);
+        } finally {
+            if (s != null) {
+                s.busy = false;
+            }
+        }
+    }
+
     /** The current thread is over. */
     static void ended(FissureThread s, Thread thread) {
         FissureCalls.more(s, thread, FissureMore.THREAD).word = s.number;

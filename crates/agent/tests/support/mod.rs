@@ -1,4 +1,5 @@
 //! Compiles programs of `fixtures/record` and runs them, with and without the agent.
+#![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -33,6 +34,22 @@ impl Program {
         });
         Program { name: name.to_owned(), classes: classes.clone() }
     }
+
+    pub(crate) fn arguments(&self) -> [String; 5] {
+        let classes = self.classes.display().to_string();
+        ["-Xss256k".to_owned(), "-Xmx64m".to_owned(), "-cp".to_owned(), classes, self.name.clone()]
+    }
+}
+
+/// The option that makes a JVM record to a folder.
+pub(crate) fn agent_option(folder: &Path, options: &str) -> String {
+    let output = Command::new(fissure()).args(["record", "--print-agent", "-o"]).arg(folder).output().unwrap();
+    ended(&output).stdout.trim().to_owned() + options
+}
+
+/// A trace or a recording as text.
+pub(crate) fn text_of(trace: &Path) -> String {
+    ended(&Command::new(fissure()).arg("trace").arg(trace).args(["--to", "text"]).output().unwrap()).stdout
 }
 
 pub(crate) struct Ended {
@@ -43,7 +60,7 @@ pub(crate) struct Ended {
 
 pub(crate) fn run(jdk: &Jdk, program: &Program, arguments: &[&str]) -> Ended {
     let mut java = Command::new(jdk.program("java"));
-    ended(&java.args(java_arguments(program)).args(arguments).output().unwrap())
+    ended(&java.args(program.arguments()).args(arguments).output().unwrap())
 }
 
 pub(crate) struct Event {
@@ -66,8 +83,7 @@ pub(crate) fn record(jdk: &Jdk, program: &Program, arguments: &[&str], options: 
     let trace = folder.join("t.trace");
     let mut command = Command::new(fissure());
     command.arg("record").arg("-o").arg(&trace).args(options).arg("--").arg(jdk.program("java"));
-    let Ended { stdout, stderr, code } =
-        ended(&command.args(java_arguments(program)).args(arguments).output().unwrap());
+    let Ended { stdout, stderr, code } = ended(&command.args(program.arguments()).args(arguments).output().unwrap());
     let text = ended(&Command::new(fissure()).arg("trace").arg(&trace).args(["--to", "text"]).output().unwrap());
     let _ = fs::remove_dir_all(folder);
     Recorded {
@@ -77,16 +93,6 @@ pub(crate) fn record(jdk: &Jdk, program: &Program, arguments: &[&str], options: 
         events: events(&text.stdout),
         order_unknown: usize::from(text.stderr.contains("order of")),
     }
-}
-
-fn java_arguments(program: &Program) -> Vec<String> {
-    vec![
-        "-Xss256k".to_owned(),
-        "-Xmx64m".to_owned(),
-        "-cp".to_owned(),
-        program.classes.display().to_string(),
-        program.name.clone(),
-    ]
 }
 
 fn events(text: &str) -> Vec<Event> {
@@ -132,7 +138,7 @@ pub fn fissure() -> &'static Path {
     })
 }
 
-pub fn temporary(name: &str) -> PathBuf {
+pub(crate) fn temporary(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}-{number}", std::process::id()));

@@ -24,7 +24,9 @@ impl MethodRewriter<'_, '_, '_> {
             (true, true) if self.class.major_version() >= FIRST_WITH_CLASS_CONSTANTS => Monitor::Class,
             (true, true) => return Err(Failure::Method(Reason::NoClassConstant)),
         };
-        if matches!(monitor, Monitor::None) && self.plan == MethodPlan::default() {
+        self.insert_hooks()?;
+        let has_end = self.plan.activations || !self.plan.units.is_empty();
+        if matches!(monitor, Monitor::None) && !has_end {
             return Ok(());
         }
         let site = self.site(0, What::Method);
@@ -45,6 +47,26 @@ impl MethodRewriter<'_, '_, '_> {
         };
         self.code.add_handler(self.complete_ranges(), &self.snippet, locals);
         self.snippet.clear();
+        Ok(())
+    }
+
+    fn insert_hooks(&mut self) -> Result<(), Failure> {
+        for hook in self.plan.hooks.clone() {
+            self.snippet.load(Kind::Reference, hook.local).push_int(hook.code, &mut self.class.pool)?;
+            self.call(Probe::Hook)?;
+            if !hook.at_end {
+                self.place_start()?;
+                continue;
+            }
+            for index in 0..self.code.instruction_count() {
+                let instruction = self.code.instruction(index);
+                if instruction.is_return() {
+                    self.code.insert(instruction.pc, Place::Before, &self.snippet);
+                }
+            }
+            self.snippet.clear();
+            self.is_edited = true;
+        }
         Ok(())
     }
 
