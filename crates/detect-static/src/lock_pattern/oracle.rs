@@ -25,6 +25,8 @@ const MAX_PATHS: usize = 4_000;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lock {
     Static(u64),
+    /// One that only this method names; what it calls knows it as a parameter, so that no lock has two names.
+    Passed(usize),
     Parameter,
 }
 
@@ -47,11 +49,15 @@ impl Random {
         self.0 % limit
     }
 
-    fn lock(&mut self) -> Lock {
-        match self.below(LOCKS + 1) {
-            LOCKS => Lock::Parameter,
-            number => Lock::Static(number),
+    fn lock(&mut self, method: usize) -> Lock {
+        match self.below(LOCKS + 2) {
+            number if number < LOCKS => Lock::Static(number),
+            _ => self.passed(method),
         }
+    }
+
+    fn passed(&mut self, method: usize) -> Lock {
+        if self.below(2) == 0 { Lock::Passed(method) } else { Lock::Parameter }
     }
 
     fn block(&mut self, method: usize, depth: u64, assigns: bool) -> Vec<Statement> {
@@ -63,11 +69,13 @@ impl Random {
         let further = METHODS - method - 1;
         match self.below(if depth > 2 { 4 } else { 9 }) {
             0 if assigns => Statement::Assign(self.below(LOCKS)),
-            0..=1 if further > 0 => Statement::Call(method + 1 + self.below(further as u64) as usize, self.lock()),
+            0..=1 if further > 0 => {
+                Statement::Call(method + 1 + self.below(further as u64) as usize, self.passed(method))
+            }
             4 => Statement::Either(self.block(method, depth + 1, assigns), self.block(method, depth + 1, assigns)),
             5 => Statement::Loop(self.block(method, depth + 1, assigns)),
-            6..=8 => Statement::Section(self.lock(), self.block(method, depth + 1, assigns)),
-            _ => Statement::Section(self.lock(), Vec::new()),
+            6..=8 => Statement::Section(self.lock(method), self.block(method, depth + 1, assigns)),
+            _ => Statement::Section(self.lock(method), Vec::new()),
         }
     }
 }
@@ -76,6 +84,7 @@ impl Random {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Object {
     Static(u64, u32),
+    Passed(usize),
     Given,
 }
 
@@ -83,6 +92,7 @@ impl Object {
     fn name(self) -> String {
         match self {
             Object::Static(number, _) => format!("S{number}"),
+            Object::Passed(method) => format!("A{method}"),
             Object::Given => "p".to_owned(),
         }
     }
@@ -182,6 +192,7 @@ impl Twin<'_> {
 fn object(run: &Run, lock: Lock, given: Object) -> Object {
     match lock {
         Lock::Static(number) => Object::Static(number, run.assigned[number as usize]),
+        Lock::Passed(method) => Object::Passed(method),
         Lock::Parameter => given,
     }
 }
@@ -189,6 +200,7 @@ fn object(run: &Run, lock: Lock, given: Object) -> Object {
 fn java(text: &mut String, statements: &[Statement]) {
     let name = |lock: &Lock| match lock {
         Lock::Static(number) => format!("S{number}"),
+        Lock::Passed(method) => format!("A{method}"),
         Lock::Parameter => "p".to_owned(),
     };
     for statement in statements {
@@ -214,7 +226,7 @@ fn java(text: &mut String, statements: &[Statement]) {
                 text.push_str("}\n");
             }
             Statement::Assign(number) => {
-                let _ = writeln!(text, "S{number} = new Object();");
+                let _ = writeln!(text, "a{number}();");
             }
         }
     }
@@ -227,6 +239,12 @@ fn compile(programs: &[Vec<Vec<Statement>>], word: &str) -> Program {
         let _ = writeln!(text, "class P{number} {{ static int n; static native boolean flag();");
         for lock in 0..LOCKS {
             let _ = writeln!(text, "static {word} Object S{lock} = new Object();");
+            if word.is_empty() {
+                let _ = writeln!(text, "static void a{lock}() {{ S{lock} = new Object(); }}");
+            }
+        }
+        for method in 0..METHODS {
+            let _ = writeln!(text, "static final Object A{method} = new Object();");
         }
         for (method, statements) in methods.iter().enumerate() {
             let _ = writeln!(text, "static void m{method}(Object p) {{");
