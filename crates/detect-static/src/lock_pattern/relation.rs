@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 
 use location::{FieldName, Site};
+use program::ir::CallKind;
 use program::model;
-use program::outline::{Member, SectionSet, Start};
-use program::summary::{Access, AccessId, Spot, Summaries, Summary};
+use program::outline::{Action, Member, Name, NameStep, SectionSet, Start};
+use program::summary::{Access, AccessId, Holding, Holdings, Spot, Summaries, Summary};
 use program::{Cover, FieldId, HeldLock, MethodId, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -38,6 +39,8 @@ pub(super) struct Relations<'r> {
     variables: Variables,
     /// Fields that too many methods touch.
     unfollowed: FxHashSet<FieldId>,
+    /// Fields that alone hold what they hold: it was made for them, and nobody else gets it.
+    owning: FxHashSet<FieldId>,
     /// Variables that a section touches together, the smaller first, and methods with such a section.
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
 }
@@ -53,9 +56,11 @@ impl<'r> Relations<'r> {
             summaries: Summaries::of(program, calls, |method| wanted.contains(&method)),
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
+            owning: FxHashSet::default(),
             together: FxHashMap::default(),
         };
         let mut fields: FxHashSet<FieldId> = FxHashSet::default();
+        let mut holders: FxHashSet<FieldId> = FxHashSet::default();
         let mut kept: Vec<&Candidate<'_>> = Vec::new();
         for candidate in candidates {
             let Some(sides) = relations.sides(candidate.witness) else { continue };
@@ -69,15 +74,19 @@ impl<'r> Relations<'r> {
             }
             if is_split || !stakes.is_empty() {
                 kept.push(candidate);
+                for (_, access) in sides.accesses(sides.first).chain(sides.accesses(sides.second)) {
+                    holders.extend(access.base.steps.iter().filter_map(|step| relations.field_of(step)));
+                }
             }
         }
         let mut users: FxHashMap<FieldId, Vec<MethodId>> = FxHashMap::default();
         let mut known: FxHashMap<FieldName, Option<FieldId>> = FxHashMap::default();
         for method in program.methods() {
             for field in calls.reads(method).iter().chain(calls.writes(method)) {
-                let field = *known
-                    .entry(*field)
-                    .or_insert_with(|| program.resolve_field(*field).filter(|field| fields.contains(field)));
+                let field = *known.entry(*field).or_insert_with(|| {
+                    let field = program.resolve_field(*field);
+                    field.filter(|field| fields.contains(field) || holders.contains(field))
+                });
                 if let Some(field) = field {
                     users.entry(field).or_default().push(method);
                 }
@@ -101,7 +110,59 @@ impl<'r> Relations<'r> {
         relations.summaries = Summaries::of(program, calls, |method| others.contains(&method));
         relations.variables = Variables::of(program, &relations.summaries);
         relations.together = relations.views(&fields);
+        relations.owning = relations.owning(holders);
         relations
+    }
+
+    fn field_of(&self, step: &NameStep) -> Option<FieldId> {
+        match step {
+            NameStep::Field(field) => self.analysis.program.resolve_field(*field),
+            NameStep::Constant(_) | NameStep::Element(_) => None,
+        }
+    }
+
+    /// Of some fields those that hold only what was made for them and hand it to nobody.
+    fn owning(&self, mut fields: FxHashSet<FieldId>) -> FxHashSet<FieldId> {
+        let program = self.analysis.program;
+        let holdings = Holdings::of_fields(program, self.analysis.calls, &fields);
+        fields.retain(|field| {
+            let name = program.field_name(*field);
+            !self.unfollowed.contains(field) && holdings.get(program, name) != Holding::default()
+        });
+        let last = |name: &Name| match (name.steps.last(), name.start) {
+            (Some(step), _) => self.field_of(step),
+            (None, Start::Static(field)) => program.resolve_field(field),
+            _ => None,
+        };
+        for outline in program.methods().filter_map(|method| self.summaries.outline(method)) {
+            let mut out: Vec<FieldId> = outline.returns.iter().filter_map(last).collect();
+            for event in &outline.events {
+                match &event.action {
+                    Action::Call { kind, arguments, .. } => {
+                        let skip = usize::from(*kind != CallKind::Static);
+                        out.extend(arguments.iter().skip(skip).filter_map(|argument| last(&argument.name)));
+                    }
+                    Action::Lambda { arguments, .. } => {
+                        out.extend(arguments.iter().filter_map(|argument| last(&argument.name)));
+                    }
+                    Action::Write { stored, .. } => out.extend(last(&stored.name)),
+                    Action::Read { .. } | Action::Wait(_) => {}
+                }
+            }
+            for field in out {
+                fields.remove(&field);
+            }
+        }
+        fields
+    }
+
+    /// Whether a lock is one for the object: static, or of the one owner that the object is reached through.
+    fn is_of_owner(&self, object: &Name, lock: &Name) -> bool {
+        let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
+        matches!(lock.start, Start::Static(_) | Start::Class(_))
+            || object.steps[common..]
+                .iter()
+                .all(|step| self.field_of(step).is_some_and(|field| self.owning.contains(&field)))
     }
 
     /// What is to be said of a pair; `None` if nothing.
@@ -326,7 +387,7 @@ impl<'r> Relations<'r> {
         let bases = sides.accesses(sides.first).chain(sides.accesses(sides.second));
         let mut bases = bases.filter(|(_, access)| Variable::of(self.analysis.program, access) == Some(variable));
         let Some((_, access)) = bases.next() else { return false };
-        held.iter().any(|held| {
+        held.iter().filter(|held| self.is_of_owner(&access.base, &held.name)).any(|held| {
             Relation::between(&access.base, held)
                 .is_some_and(|relation| cover.covers(&self.variables, variable, &relation))
         })
