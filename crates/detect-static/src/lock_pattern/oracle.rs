@@ -15,12 +15,15 @@ use super::Options;
 use super::analysis::Analysis;
 use super::state::Holder;
 
-const PROGRAMS: usize = 150;
-const METHODS: usize = 4;
+const PROGRAMS: usize = 120;
+const METHODS: usize = 3;
 const LOCKS: u64 = 3;
 
 /// More paths than this, and a method is left out.
-const MAX_PATHS: usize = 4_000;
+const MAX_PATHS: usize = 400;
+
+/// The same for takings on one path.
+const MAX_TAKINGS: usize = 40;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lock {
@@ -120,7 +123,7 @@ impl Twin<'_> {
     fn runs(&self, statements: &[Statement], given: Object, is_own: bool, from: Vec<Run>) -> Option<Vec<Run>> {
         let mut runs = from;
         for statement in statements {
-            if runs.len() > MAX_PATHS {
+            if runs.len() > MAX_PATHS || runs.iter().any(|run| run.takings.len() > MAX_TAKINGS) {
                 return None;
             }
             runs = match statement {
@@ -143,6 +146,9 @@ impl Twin<'_> {
                     for run in runs {
                         let given = object(&run, *lock, given);
                         all.extend(self.runs(&self.methods[*method], given, false, vec![run])?);
+                        if all.len() > MAX_PATHS {
+                            return None;
+                        }
                     }
                     all
                 }
@@ -157,6 +163,9 @@ impl Twin<'_> {
                         for mut ended in self.runs(body, given, is_own, vec![run])? {
                             ended.open.pop();
                             all.push(ended);
+                        }
+                        if all.len() > MAX_PATHS {
+                            return None;
                         }
                     }
                     all

@@ -5,10 +5,9 @@
 use std::collections::BTreeSet;
 
 use location::{FieldName, Site};
-use program::ir::CallKind;
 use program::model;
-use program::outline::{Action, Member, Name, NameStep, SectionSet, Start};
-use program::summary::{Access, AccessId, Holding, Holdings, Spot, Summaries, Summary};
+use program::outline::{Member, SectionSet, Start};
+use program::summary::{Access, AccessId, Spot, Summaries, Summary};
 use program::{Cover, FieldId, HeldLock, MethodId, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -34,13 +33,15 @@ const MAX_METHODS: usize = 60;
 const MAX_VIEW: usize = 12;
 
 pub(super) struct Relations<'r> {
-    analysis: &'r Analysis<'r>,
-    summaries: Summaries,
+    pub(super) analysis: &'r Analysis<'r>,
+    pub(super) summaries: Summaries,
     variables: Variables,
     /// Fields that too many methods touch.
-    unfollowed: FxHashSet<FieldId>,
+    pub(super) unfollowed: FxHashSet<FieldId>,
     /// Fields that alone hold what they hold: it was made for them, and nobody else gets it.
-    owning: FxHashSet<FieldId>,
+    pub(super) owning: FxHashSet<FieldId>,
+    /// By field: the methods whose code names it.
+    pub(super) users: FxHashMap<FieldId, Vec<MethodId>>,
     /// Variables that a section touches together, the smaller first, and methods with such a section.
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
 }
@@ -57,6 +58,7 @@ impl<'r> Relations<'r> {
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
             owning: FxHashSet::default(),
+            users: FxHashMap::default(),
             together: FxHashMap::default(),
         };
         let mut fields: FxHashSet<FieldId> = FxHashSet::default();
@@ -77,6 +79,8 @@ impl<'r> Relations<'r> {
                 for (_, access) in sides.accesses(sides.first).chain(sides.accesses(sides.second)) {
                     holders.extend(access.base.steps.iter().filter_map(|step| relations.field_of(step)));
                 }
+                let lock = &sides.summary.sections[sides.first].lock;
+                holders.extend(lock.steps.iter().filter_map(|step| relations.field_of(step)));
             }
         }
         let mut users: FxHashMap<FieldId, Vec<MethodId>> = FxHashMap::default();
@@ -93,13 +97,15 @@ impl<'r> Relations<'r> {
             }
         }
         let mut others: FxHashSet<MethodId> = FxHashSet::default();
-        for (field, methods) in users {
+        for (field, methods) in &mut users {
+            methods.dedup();
             if methods.len() > MAX_METHODS {
-                relations.unfollowed.insert(field);
+                relations.unfollowed.insert(*field);
             } else {
-                others.extend(methods);
+                others.extend(methods.iter().copied());
             }
         }
+        relations.users = users;
         others.extend(kept.iter().map(|candidate| candidate.witness.pair.method));
         // Who calls a method that others can call says nothing.
         spread(&mut others, MAX_UP, |method| match is_hidden(analysis, method) {
@@ -112,57 +118,6 @@ impl<'r> Relations<'r> {
         relations.together = relations.views(&fields);
         relations.owning = relations.owning(holders);
         relations
-    }
-
-    fn field_of(&self, step: &NameStep) -> Option<FieldId> {
-        match step {
-            NameStep::Field(field) => self.analysis.program.resolve_field(*field),
-            NameStep::Constant(_) | NameStep::Element(_) => None,
-        }
-    }
-
-    /// Of some fields those that hold only what was made for them and hand it to nobody.
-    fn owning(&self, mut fields: FxHashSet<FieldId>) -> FxHashSet<FieldId> {
-        let program = self.analysis.program;
-        let holdings = Holdings::of_fields(program, self.analysis.calls, &fields);
-        fields.retain(|field| {
-            let name = program.field_name(*field);
-            !self.unfollowed.contains(field) && holdings.get(program, name) != Holding::default()
-        });
-        let last = |name: &Name| match (name.steps.last(), name.start) {
-            (Some(step), _) => self.field_of(step),
-            (None, Start::Static(field)) => program.resolve_field(field),
-            _ => None,
-        };
-        for outline in program.methods().filter_map(|method| self.summaries.outline(method)) {
-            let mut out: Vec<FieldId> = outline.returns.iter().filter_map(last).collect();
-            for event in &outline.events {
-                match &event.action {
-                    Action::Call { kind, arguments, .. } => {
-                        let skip = usize::from(*kind != CallKind::Static);
-                        out.extend(arguments.iter().skip(skip).filter_map(|argument| last(&argument.name)));
-                    }
-                    Action::Lambda { arguments, .. } => {
-                        out.extend(arguments.iter().filter_map(|argument| last(&argument.name)));
-                    }
-                    Action::Write { stored, .. } => out.extend(last(&stored.name)),
-                    Action::Read { .. } | Action::Wait(_) => {}
-                }
-            }
-            for field in out {
-                fields.remove(&field);
-            }
-        }
-        fields
-    }
-
-    /// Whether a lock is one for the object: static, or of the one owner that the object is reached through.
-    fn is_of_owner(&self, object: &Name, lock: &Name) -> bool {
-        let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
-        matches!(lock.start, Start::Static(_) | Start::Class(_))
-            || object.steps[common..]
-                .iter()
-                .all(|step| self.field_of(step).is_some_and(|field| self.owning.contains(&field)))
     }
 
     /// What is to be said of a pair; `None` if nothing.
@@ -184,7 +139,7 @@ impl<'r> Relations<'r> {
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
         Some(Judgement {
-            is_style: is_far || (open.is_empty() && !stakes.has_unnamed),
+            is_style: is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides),
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
             interference,
         })
@@ -235,12 +190,12 @@ impl<'r> Relations<'r> {
             return stakes;
         }
         if !sides.is_validated(program) {
-            add(&mut stakes, &sides.flows(is_own));
+            add(&mut stakes, &sides.flows(program, is_own));
         }
         if is_own {
             return stakes;
         }
-        add(&mut stakes, &sides.meet());
+        add(&mut stakes, &sides.meet(program));
         if candidate.ties.carried {
             let reads = sides.accesses(sides.first).filter(|(_, access)| !access.is_write);
             add(&mut stakes, &reads.map(|(id, _)| id).collect());
@@ -425,7 +380,7 @@ impl<'r> Relations<'r> {
         Some((program.names.place(site), variable.readable(program)))
     }
 
-    fn cover(&self) -> Cover<'_> {
+    pub(super) fn cover(&self) -> Cover<'_> {
         Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
     }
 }
