@@ -5,8 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
-use std::process::Command;
 
 use classfile::ClassSource;
 use program::{CallGraph, Calls, Known, Path, Program, Root};
@@ -262,18 +260,13 @@ fn compile(programs: &[Vec<Vec<Statement>>], word: &str) -> Program {
         }
         text.push_str("}\n");
     }
-    let folder = fixture::cache().join(format!("lock-pattern-{word}-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("the folder can be made");
-    let source = folder.join("Programs.java");
-    fs::write(&source, text).expect("the source can be written");
-    let javac = fixture::test_jdk().expect("there is a JDK").program("javac");
-    let output = Command::new(javac).arg("-g").arg("-d").arg(&folder).arg(&source).output().expect("javac starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let files = fixture::class_files(&folder);
-    let program =
-        Program::load(files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect(), Known::default());
-    let _ = fs::remove_dir_all(&folder);
-    program
+    let folder = fixture::Folder::new();
+    let source = folder.file("Programs.java", &text);
+    let fixtures = [fixture::Fixture::new("programs".to_owned(), &[source]).expect("there are no odd marks")];
+    let jdk = fixture::test_jdk().expect("there is a JDK");
+    let compiled = fixture::compile(&fixtures, &jdk, &fixture::cache()).expect("they compile");
+    let files = fixture::class_files(&compiled[0].classes).into_iter();
+    Program::load(files.map(|(path, bytes)| ClassSource { path, bytes }).collect(), Known::default())
 }
 
 fn name(program: &Program, path: &Path) -> String {
