@@ -9,6 +9,7 @@ use program::thread::World;
 use crate::analyze::AnalyzeArgs;
 use crate::convert::TraceArgs;
 use crate::record::RecordArgs;
+use crate::run::RunArgs;
 
 /// Finds atomicity violations in JVM programs.
 ///
@@ -27,6 +28,12 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but some inputs were skipped.
     Check(CheckArgs),
+    /// Run a program and look for atomicity violations in what it does
+    ///
+    /// What is said goes to standard error, so that the program's own output stays its own.
+    ///
+    /// Exit code: the program's own, if it is not 0; else 66 with findings, 0 without; 2 if it could not be started.
+    Run(RunArgs),
     /// Look for atomicity violations in a recorded run
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but a part of the trace was lost.
@@ -76,6 +83,10 @@ pub(crate) struct CheckArgs {
     /// How many threads to use; all processors by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) jobs: Option<u16>,
+
+    /// A folder for answers of earlier checks, made if it is missing; the same classes and settings are not checked again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
 }
 
 /// Classes to know but not to check.
@@ -108,7 +119,7 @@ pub(crate) struct PatternArgs {
 }
 
 /// What is assumed of the program.
-#[derive(Args)]
+#[derive(Args, Debug)]
 pub(crate) struct SettingArgs {
     /// Who calls the code: `closed`, only the `main`s and what they start; `open`, two threads call every public method;
     /// `auto`, closed for what a `main` that starts threads reaches, open for the rest
@@ -136,14 +147,14 @@ impl SettingArgs {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum WorldArg {
     Auto,
     Closed,
     Open,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum CallGraphArg {
     Cha,
     Rta,

@@ -4,10 +4,11 @@
 
 mod lock_pattern;
 mod stale_values;
+mod suspicion;
 
 use std::cell::OnceCell;
 
-use finding::Finding;
+use finding::{Finding, Suspicion};
 use program::{Calls, Program, Settings, Unreadable, Whole};
 
 pub use lock_pattern::Options as LockPatternOptions;
@@ -63,14 +64,38 @@ pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
 
 /// The same with other assumptions about the program.
 pub fn check_with(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Checked {
+    run(program, detectors, &options.into(), &OnceCell::new())
+}
+
+/// A check, and what a run could say about it.
+pub struct Suspected {
+    pub checked: Checked,
+    /// The findings of the check that a run can support, in their order.
+    pub suspicions: Vec<Suspicion>,
+}
+
+/// Checks, and asks what a run would have to show.
+pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Suspected {
     let options = options.into();
+    let whole = OnceCell::new();
+    let checked = run(program, detectors, &options, &whole);
+    let whole = whole.get_or_init(|| Whole::of(program, options.settings));
+    let suspicions = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding)).collect();
+    Suspected { checked, suspicions }
+}
+
+fn run<'p>(
+    program: &'p Program,
+    detectors: &[&Detector],
+    options: &Options,
+    whole: &OnceCell<Whole<'p>>,
+) -> Checked {
     let mut all = Checked::default();
-    let whole: OnceCell<Whole<'_>> = OnceCell::new();
     for detector in detectors {
         let checked = match detector.check {
             Check::Calls(check) => match whole.get() {
-                Some(whole) => check(program, &whole.calls, &options),
-                None => check(program, &Calls::of(program, options.settings.call_graph), &options),
+                Some(whole) => check(program, &whole.calls, options),
+                None => check(program, &Calls::of(program, options.settings.call_graph), options),
             },
             Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings))),
         };

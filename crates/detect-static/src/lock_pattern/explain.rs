@@ -84,7 +84,7 @@ impl Explaining<'_> {
         let mut steps = Vec::new();
         let mut step = |thread: Thread, place: Option<Place>, what: String| {
             let number = steps.len() as u32 + 1;
-            steps.push(Step { number, thread, place, what, ran: false });
+            steps.push(Step { number, thread, place, what, ran: false, callers: Vec::new() });
             number
         };
         let at = |site: Site| Some(names.place(site));
