@@ -84,12 +84,7 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
     Suspected { checked, suspicions }
 }
 
-fn run<'p>(
-    program: &'p Program,
-    detectors: &[&Detector],
-    options: &Options,
-    whole: &OnceCell<Whole<'p>>,
-) -> Checked {
+fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, whole: &OnceCell<Whole<'p>>) -> Checked {
     let mut all = Checked::default();
     for detector in detectors {
         let checked = match detector.check {
