@@ -224,6 +224,13 @@ impl Program {
         &entry.header.fields[(field.0 - entry.first_field) as usize]
     }
 
+    /// The name of a field, by the class that declares it.
+    pub fn field_name(&self, field: FieldId) -> FieldName {
+        let class = self.header(self.class_of_field(field)).name;
+        let field = self.field(field);
+        FieldName { class, name: field.name, descriptor: field.descriptor }
+    }
+
     pub fn class_of_field(&self, field: FieldId) -> ClassId {
         self.class_of_field[field.0 as usize]
     }

@@ -8,7 +8,7 @@ use finding::Finding;
 use location::Place;
 use program::ir::Value;
 use program::summary::Spot;
-use program::{LockKind, MethodId};
+use program::{LockKind, MethodId, Step};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +18,7 @@ use super::explain::{Explaining, Told};
 use super::feasible::Feasible;
 use super::local::Locals;
 use super::relation::Relations;
+use super::state::Holder;
 use super::summary::Via;
 use super::ties::{Registers, Ties};
 
@@ -158,6 +159,9 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     for (_, witness) in order {
         let pair = witness.pair;
         // Takings that are many calls away, or a context that is, convince nobody.
+        if may_be_context(analysis, witness) {
+            continue;
+        }
         if !pairs.insert(pair) || witness.calls.len() > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32 {
             continue;
         }
@@ -173,6 +177,14 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
         }
     }
     chosen
+}
+
+/// Whether the witness may be the context by another name: the same field of what may be the same object.
+fn may_be_context(analysis: &Analysis<'_>, witness: &Witness) -> bool {
+    let Holder::Own(section) = witness.context else { return false };
+    let Some(skeleton) = analysis.skeleton(witness.method) else { return false };
+    let context = &skeleton.sections[section.index()].lock;
+    matches!((context.steps.last(), witness.lock.steps.last()), (Some(Step::Field(one)), Some(Step::Field(other))) if one == other)
 }
 
 /// Leaves out pairs that no run goes through, locks that only one thread knows, and takings with nothing in common.

@@ -21,13 +21,22 @@ impl Locals<'_> {
         match lock.root {
             // A constructor that hands its object out is another mistake.
             Root::This => name == "<init>",
-            Root::Value(value) => {
-                matches!(body.op(value), Op::New(_) | Op::NewArray { .. })
-                    && !self.is_out(body, value, 0, &mut FxHashSet::default())
-            }
+            Root::Value(value) => self.is_made(body, value) && !self.is_out(body, value, 0, &mut FxHashSet::default()),
             Root::Class(class) => name == "<clinit>" && class == body.method.class,
             Root::Static(field) => name == "<clinit>" && field.class == body.method.class,
             Root::Unknown => false,
+        }
+    }
+
+    /// Whether a register holds a new object.
+    fn is_made(&self, body: &Body, value: Value) -> bool {
+        match *body.op(value) {
+            Op::New(_) | Op::NewArray { .. } => true,
+            Op::Call { method, .. } => {
+                let (name, descriptor) = (method.name, method.descriptor);
+                self.program.names.text(name) == "clone" && self.program.names.text(descriptor).starts_with("()")
+            }
+            _ => false,
         }
     }
 

@@ -20,6 +20,7 @@ mod local;
 mod name;
 #[cfg(test)]
 mod oracle;
+mod owner;
 mod prepare;
 mod relation;
 mod relevant;

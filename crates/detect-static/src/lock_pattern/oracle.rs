@@ -5,8 +5,6 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::fs;
-use std::process::Command;
 
 use classfile::ClassSource;
 use program::{CallGraph, Calls, Known, Path, Program, Root};
@@ -15,16 +13,21 @@ use super::Options;
 use super::analysis::Analysis;
 use super::state::Holder;
 
-const PROGRAMS: usize = 150;
-const METHODS: usize = 4;
+const PROGRAMS: usize = 120;
+const METHODS: usize = 3;
 const LOCKS: u64 = 3;
 
 /// More paths than this, and a method is left out.
-const MAX_PATHS: usize = 4_000;
+const MAX_PATHS: usize = 400;
+
+/// The same for takings on one path.
+const MAX_TAKINGS: usize = 40;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Lock {
     Static(u64),
+    /// One that only this method names; what it calls knows it as a parameter, so that no lock has two names.
+    Passed(usize),
     Parameter,
 }
 
@@ -47,11 +50,15 @@ impl Random {
         self.0 % limit
     }
 
-    fn lock(&mut self) -> Lock {
-        match self.below(LOCKS + 1) {
-            LOCKS => Lock::Parameter,
-            number => Lock::Static(number),
+    fn lock(&mut self, method: usize) -> Lock {
+        match self.below(LOCKS + 2) {
+            number if number < LOCKS => Lock::Static(number),
+            _ => self.passed(method),
         }
+    }
+
+    fn passed(&mut self, method: usize) -> Lock {
+        if self.below(2) == 0 { Lock::Passed(method) } else { Lock::Parameter }
     }
 
     fn block(&mut self, method: usize, depth: u64, assigns: bool) -> Vec<Statement> {
@@ -63,11 +70,13 @@ impl Random {
         let further = METHODS - method - 1;
         match self.below(if depth > 2 { 4 } else { 9 }) {
             0 if assigns => Statement::Assign(self.below(LOCKS)),
-            0..=1 if further > 0 => Statement::Call(method + 1 + self.below(further as u64) as usize, self.lock()),
+            0..=1 if further > 0 => {
+                Statement::Call(method + 1 + self.below(further as u64) as usize, self.passed(method))
+            }
             4 => Statement::Either(self.block(method, depth + 1, assigns), self.block(method, depth + 1, assigns)),
             5 => Statement::Loop(self.block(method, depth + 1, assigns)),
-            6..=8 => Statement::Section(self.lock(), self.block(method, depth + 1, assigns)),
-            _ => Statement::Section(self.lock(), Vec::new()),
+            6..=8 => Statement::Section(self.lock(method), self.block(method, depth + 1, assigns)),
+            _ => Statement::Section(self.lock(method), Vec::new()),
         }
     }
 }
@@ -76,6 +85,7 @@ impl Random {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Object {
     Static(u64, u32),
+    Passed(usize),
     Given,
 }
 
@@ -83,6 +93,7 @@ impl Object {
     fn name(self) -> String {
         match self {
             Object::Static(number, _) => format!("S{number}"),
+            Object::Passed(method) => format!("A{method}"),
             Object::Given => "p".to_owned(),
         }
     }
@@ -110,7 +121,7 @@ impl Twin<'_> {
     fn runs(&self, statements: &[Statement], given: Object, is_own: bool, from: Vec<Run>) -> Option<Vec<Run>> {
         let mut runs = from;
         for statement in statements {
-            if runs.len() > MAX_PATHS {
+            if runs.len() > MAX_PATHS || runs.iter().any(|run| run.takings.len() > MAX_TAKINGS) {
                 return None;
             }
             runs = match statement {
@@ -133,6 +144,9 @@ impl Twin<'_> {
                     for run in runs {
                         let given = object(&run, *lock, given);
                         all.extend(self.runs(&self.methods[*method], given, false, vec![run])?);
+                        if all.len() > MAX_PATHS {
+                            return None;
+                        }
                     }
                     all
                 }
@@ -147,6 +161,9 @@ impl Twin<'_> {
                         for mut ended in self.runs(body, given, is_own, vec![run])? {
                             ended.open.pop();
                             all.push(ended);
+                        }
+                        if all.len() > MAX_PATHS {
+                            return None;
                         }
                     }
                     all
@@ -182,6 +199,7 @@ impl Twin<'_> {
 fn object(run: &Run, lock: Lock, given: Object) -> Object {
     match lock {
         Lock::Static(number) => Object::Static(number, run.assigned[number as usize]),
+        Lock::Passed(method) => Object::Passed(method),
         Lock::Parameter => given,
     }
 }
@@ -189,6 +207,7 @@ fn object(run: &Run, lock: Lock, given: Object) -> Object {
 fn java(text: &mut String, statements: &[Statement]) {
     let name = |lock: &Lock| match lock {
         Lock::Static(number) => format!("S{number}"),
+        Lock::Passed(method) => format!("A{method}"),
         Lock::Parameter => "p".to_owned(),
     };
     for statement in statements {
@@ -214,7 +233,7 @@ fn java(text: &mut String, statements: &[Statement]) {
                 text.push_str("}\n");
             }
             Statement::Assign(number) => {
-                let _ = writeln!(text, "S{number} = new Object();");
+                let _ = writeln!(text, "a{number}();");
             }
         }
     }
@@ -227,6 +246,12 @@ fn compile(programs: &[Vec<Vec<Statement>>], word: &str) -> Program {
         let _ = writeln!(text, "class P{number} {{ static int n; static native boolean flag();");
         for lock in 0..LOCKS {
             let _ = writeln!(text, "static {word} Object S{lock} = new Object();");
+            if word.is_empty() {
+                let _ = writeln!(text, "static void a{lock}() {{ S{lock} = new Object(); }}");
+            }
+        }
+        for method in 0..METHODS {
+            let _ = writeln!(text, "static final Object A{method} = new Object();");
         }
         for (method, statements) in methods.iter().enumerate() {
             let _ = writeln!(text, "static void m{method}(Object p) {{");
@@ -235,18 +260,13 @@ fn compile(programs: &[Vec<Vec<Statement>>], word: &str) -> Program {
         }
         text.push_str("}\n");
     }
-    let folder = fixture::cache().join(format!("lock-pattern-{word}-{}", std::process::id()));
-    fs::create_dir_all(&folder).expect("the folder can be made");
-    let source = folder.join("Programs.java");
-    fs::write(&source, text).expect("the source can be written");
-    let javac = fixture::test_jdk().expect("there is a JDK").program("javac");
-    let output = Command::new(javac).arg("-g").arg("-d").arg(&folder).arg(&source).output().expect("javac starts");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let files = fixture::class_files(&folder);
-    let program =
-        Program::load(files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect(), Known::default());
-    let _ = fs::remove_dir_all(&folder);
-    program
+    let folder = fixture::Folder::new();
+    let source = folder.file("Programs.java", &text);
+    let fixtures = [fixture::Fixture::new("programs".to_owned(), &[source]).expect("there are no odd marks")];
+    let jdk = fixture::test_jdk().expect("there is a JDK");
+    let compiled = fixture::compile(&fixtures, &jdk, &fixture::cache()).expect("they compile");
+    let files = fixture::class_files(&compiled[0].classes).into_iter();
+    Program::load(files.map(|(path, bytes)| ClassSource { path, bytes }).collect(), Known::default())
 }
 
 fn name(program: &Program, path: &Path) -> String {

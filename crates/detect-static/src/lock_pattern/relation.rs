@@ -33,11 +33,15 @@ const MAX_METHODS: usize = 60;
 const MAX_VIEW: usize = 12;
 
 pub(super) struct Relations<'r> {
-    analysis: &'r Analysis<'r>,
-    summaries: Summaries,
+    pub(super) analysis: &'r Analysis<'r>,
+    pub(super) summaries: Summaries,
     variables: Variables,
     /// Fields that too many methods touch.
-    unfollowed: FxHashSet<FieldId>,
+    pub(super) unfollowed: FxHashSet<FieldId>,
+    /// Fields that alone hold what they hold: it was made for them, and nobody else gets it.
+    pub(super) owning: FxHashSet<FieldId>,
+    /// By field: the methods whose code names it.
+    pub(super) users: FxHashMap<FieldId, Vec<MethodId>>,
     /// Variables that a section touches together, the smaller first, and methods with such a section.
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
 }
@@ -53,9 +57,12 @@ impl<'r> Relations<'r> {
             summaries: Summaries::of(program, calls, |method| wanted.contains(&method)),
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
+            owning: FxHashSet::default(),
+            users: FxHashMap::default(),
             together: FxHashMap::default(),
         };
         let mut fields: FxHashSet<FieldId> = FxHashSet::default();
+        let mut holders: FxHashSet<FieldId> = FxHashSet::default();
         let mut kept: Vec<&Candidate<'_>> = Vec::new();
         for candidate in candidates {
             let Some(sides) = relations.sides(candidate.witness) else { continue };
@@ -69,28 +76,36 @@ impl<'r> Relations<'r> {
             }
             if is_split || !stakes.is_empty() {
                 kept.push(candidate);
+                for (_, access) in sides.accesses(sides.first).chain(sides.accesses(sides.second)) {
+                    holders.extend(access.base.steps.iter().filter_map(|step| relations.field_of(step)));
+                }
+                let lock = &sides.summary.sections[sides.first].lock;
+                holders.extend(lock.steps.iter().filter_map(|step| relations.field_of(step)));
             }
         }
         let mut users: FxHashMap<FieldId, Vec<MethodId>> = FxHashMap::default();
         let mut known: FxHashMap<FieldName, Option<FieldId>> = FxHashMap::default();
         for method in program.methods() {
             for field in calls.reads(method).iter().chain(calls.writes(method)) {
-                let field = *known
-                    .entry(*field)
-                    .or_insert_with(|| program.resolve_field(*field).filter(|field| fields.contains(field)));
+                let field = *known.entry(*field).or_insert_with(|| {
+                    let field = program.resolve_field(*field);
+                    field.filter(|field| fields.contains(field) || holders.contains(field))
+                });
                 if let Some(field) = field {
                     users.entry(field).or_default().push(method);
                 }
             }
         }
         let mut others: FxHashSet<MethodId> = FxHashSet::default();
-        for (field, methods) in users {
+        for (field, methods) in &mut users {
+            methods.dedup();
             if methods.len() > MAX_METHODS {
-                relations.unfollowed.insert(field);
+                relations.unfollowed.insert(*field);
             } else {
-                others.extend(methods);
+                others.extend(methods.iter().copied());
             }
         }
+        relations.users = users;
         others.extend(kept.iter().map(|candidate| candidate.witness.pair.method));
         // Who calls a method that others can call says nothing.
         spread(&mut others, MAX_UP, |method| match is_hidden(analysis, method) {
@@ -101,6 +116,7 @@ impl<'r> Relations<'r> {
         relations.summaries = Summaries::of(program, calls, |method| others.contains(&method));
         relations.variables = Variables::of(program, &relations.summaries);
         relations.together = relations.views(&fields);
+        relations.owning = relations.owning(holders);
         relations
     }
 
@@ -123,7 +139,7 @@ impl<'r> Relations<'r> {
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
         Some(Judgement {
-            is_style: is_far || (open.is_empty() && !stakes.has_unnamed),
+            is_style: is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides),
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
             interference,
         })
@@ -174,12 +190,12 @@ impl<'r> Relations<'r> {
             return stakes;
         }
         if !sides.is_validated(program) {
-            add(&mut stakes, &sides.flows(is_own));
+            add(&mut stakes, &sides.flows(program, is_own));
         }
         if is_own {
             return stakes;
         }
-        add(&mut stakes, &sides.meet());
+        add(&mut stakes, &sides.meet(program));
         if candidate.ties.carried {
             let reads = sides.accesses(sides.first).filter(|(_, access)| !access.is_write);
             add(&mut stakes, &reads.map(|(id, _)| id).collect());
@@ -326,7 +342,7 @@ impl<'r> Relations<'r> {
         let bases = sides.accesses(sides.first).chain(sides.accesses(sides.second));
         let mut bases = bases.filter(|(_, access)| Variable::of(self.analysis.program, access) == Some(variable));
         let Some((_, access)) = bases.next() else { return false };
-        held.iter().any(|held| {
+        held.iter().filter(|held| self.is_of_owner(&access.base, &held.name)).any(|held| {
             Relation::between(&access.base, held)
                 .is_some_and(|relation| cover.covers(&self.variables, variable, &relation))
         })
@@ -364,7 +380,7 @@ impl<'r> Relations<'r> {
         Some((program.names.place(site), variable.readable(program)))
     }
 
-    fn cover(&self) -> Cover<'_> {
+    pub(super) fn cover(&self) -> Cover<'_> {
         Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
     }
 }

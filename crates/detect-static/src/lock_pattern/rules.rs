@@ -235,15 +235,16 @@ impl Flow<'_> {
             let path = &self.prepared.locks.get(lock).path;
             effects.stores.iter().any(|field| Forget::Field(*field).changes(path))
         };
-        if !effects.stores.is_empty() {
-            stack.forget(changes);
-        }
+        // What is held before the call may be held throughout, whatever the targets assign.
         for (first, second, target, twice) in &effects.twice {
             if stack.holds(*first) || stack.holds(*second) {
                 continue;
             }
             let found = Found::Below { call, target: *target, twice: *twice, locks: (*first, *second) };
             self.note(stack.context().unwrap_or(Holder::Method), found);
+        }
+        if !effects.stores.is_empty() {
+            stack.forget(changes);
         }
         for lock in &effects.gives_back {
             self.give_back(stack, *lock);

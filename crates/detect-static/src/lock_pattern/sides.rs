@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use program::Variable;
 use program::outline::{Member, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root, Summary};
+use program::{Program, Variable};
 
 /// Why two sections belong together.
 #[derive(Default)]
@@ -46,20 +46,31 @@ impl<'s> Sides<'s> {
     }
 
     /// What the first section read and the second is decided by, given, or writes. Of an object that synchronizes itself
-    /// another look does not count, unless it is told where to look.
-    pub(super) fn flows(&self, is_own: bool) -> BTreeSet<AccessId> {
+    /// another look does not count, unless it is told where to look; and nowhere does a second look at one variable that
+    /// a first look at it led to.
+    pub(super) fn flows(&self, program: &Program, is_own: bool) -> BTreeSet<AccessId> {
         let mut reads = BTreeSet::new();
         for (_, access) in self.accesses(self.second) {
-            let decides = if is_own && !access.is_write { None } else { Some(&access.control) };
-            for influences in [Some(&access.value), Some(&access.address), decides].into_iter().flatten() {
+            for influences in [&access.value, &access.address] {
                 reads.extend(influences.iter().filter(|influence| self.is_from_first(influence)).filter_map(read));
             }
+            if is_own && !access.is_write {
+                continue;
+            }
+            let deciding = access.control.iter().filter(|influence| self.is_from_first(influence)).filter_map(read);
+            reads.extend(deciding.filter(|read| access.is_write || !self.is_alike(program, *read, access)));
         }
         reads
     }
 
+    /// Whether an earlier read was of the same variable.
+    fn is_alike(&self, program: &Program, read: AccessId, access: &Access) -> bool {
+        let read = &self.summary.accesses[read.index()];
+        read.base == access.base && Variable::of(program, read) == Variable::of(program, access)
+    }
+
     /// What was read in both and comes together in one value or one decision.
-    pub(super) fn meet(&self) -> BTreeSet<AccessId> {
+    pub(super) fn meet(&self, program: &Program) -> BTreeSet<AccessId> {
         let mut reads = BTreeSet::new();
         if self.first == self.second {
             return reads;
@@ -71,12 +82,17 @@ impl<'s> Sides<'s> {
             };
             influences.iter().filter_map(read).filter(is_from).collect()
         };
-        let results = std::iter::once(&self.summary.result);
-        let others = self.summary.accesses.iter().flat_map(|access| [&access.value, &access.control]);
-        for influences in results.chain(others) {
+        let values = self.summary.accesses.iter().map(|access| (&access.value, false));
+        let decisions = self.summary.accesses.iter().map(|access| (&access.control, true));
+        for (influences, decides) in std::iter::once((&self.summary.result, false)).chain(values).chain(decisions) {
             let (first, second) =
                 (from(influences, self.first, self.second), from(influences, self.second, self.first));
-            if !first.is_empty() && !second.is_empty() {
+            // To look twice at one variable before deciding is to look again.
+            let is_second_look = decides
+                && first.iter().all(|one| {
+                    second.iter().all(|other| self.is_alike(program, *one, &self.summary.accesses[other.index()]))
+                });
+            if !first.is_empty() && !second.is_empty() && !is_second_look {
                 reads.extend(first);
                 reads.extend(second);
             }
@@ -86,7 +102,7 @@ impl<'s> Sides<'s> {
 
     /// Whether every write of the second section that old values lead to makes sure of them again: it is told what to
     /// expect, or decided by a fresh read of the same variable.
-    pub(super) fn is_validated(&self, program: &program::Program) -> bool {
+    pub(super) fn is_validated(&self, program: &Program) -> bool {
         let old: Vec<Option<Variable>> = self
             .accesses(self.first)
             .filter(|(_, access)| !access.is_write)
