@@ -56,17 +56,17 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     let progress = Progress::new();
     let known = known::open(&args.known, &InputOptions::default())?;
     progress.tell("reading");
-    let inputs = input::load(paths, &InputOptions::default())?;
-    if inputs.sources.is_empty() && inputs.skipped.is_empty() {
-        let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-        bail!("there are no class files in {}; compile first", paths.join(", "));
-    }
     let kept = match &args.cache {
-        Some(folder) => Some((Cache::new(folder), key(args, detectors, &known, &inputs)?)),
+        Some(folder) => Some((Cache::new(folder), key(args, detectors, &known)?)),
         None => None,
     };
     if let Some(answer) = kept.as_ref().and_then(|(cache, key)| cache.get(key)) {
         return Ok(answer);
+    }
+    let inputs = input::load(paths, &InputOptions::default())?;
+    if inputs.sources.is_empty() && inputs.skipped.is_empty() {
+        let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        bail!("there are no class files in {}; compile first", paths.join(", "));
     }
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
@@ -91,12 +91,11 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
 }
 
 /// Everything that the answer depends on.
-fn key(args: &CheckArgs, detectors: &[&Detector], known: &Known, inputs: &input::Inputs) -> Result<Key> {
+fn key(args: &CheckArgs, detectors: &[&Detector], known: &Known) -> Result<Key> {
     let mut settings = vec![format!("{:?}", args.settings), known.platform.version().to_owned()];
     settings.extend(detectors.iter().map(|detector| detector.name.to_owned()));
-    let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?.with(inputs);
-    let others = known::paths(&args.known)?;
-    Ok(if others.is_empty() { key } else { key.with(&input::load(&others, &InputOptions::default())?) })
+    let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?;
+    Ok(key.with(&input::files(&args.paths)?).with(&input::files(&known::paths(&args.known)?)?))
 }
 
 /// A method whose code could not be read, as one more input that was skipped.

@@ -85,13 +85,18 @@ impl<'b> Building<'b> {
                     let set = if held.certain { &mut certain } else { &mut uncertain };
                     set.insert(held.section.index());
                 }
+                let is_wrapper = self.sections.is_wrapper(self.body, self.program, value);
+                // What a method that takes a lock does beside that, it does in the section.
+                if let Some(section) = self.sections.opened_by(value).filter(|_| is_wrapper) {
+                    certain.insert(section.index());
+                }
                 places.held[value.index()] = certain;
                 let is_event = match instruction.op {
                     Op::GetField { .. } | Op::GetStatic(_) => !self.is_lock(value),
                     Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => true,
                     Op::Call { method, .. } => {
                         !self.sections.waited_by(value, held).is_empty()
-                            || (!self.sections.is_lock_operation(value) && matters(method))
+                            || ((is_wrapper || !self.sections.is_lock_operation(value)) && matters(method))
                     }
                     Op::CallDynamic { dynamic, .. } => self.body.dynamic(dynamic).lambda.is_some(),
                     _ => false,
