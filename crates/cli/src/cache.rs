@@ -31,12 +31,13 @@ pub(crate) struct Key(Digest);
 impl Key {
     /// For the program that is running, and these settings.
     pub(crate) fn new(settings: &[String]) -> std::io::Result<Key> {
-        let own = Files { paths: vec![std::env::current_exe()?], skipped: Vec::new() };
+        let own = fs::read(std::env::current_exe()?)?;
         let mut hash = Sha256::new();
         hash.field(MAGIC);
+        hash.field(&of_content(&own));
         hash.field(env!("CARGO_PKG_VERSION").as_bytes());
         settings.iter().for_each(|setting| hash.field(setting.as_bytes()));
-        Ok(Key(hash.finish()).with(&own))
+        Ok(Key(hash.finish()))
     }
 
     /// The same with what is in these files, in this order.
@@ -45,11 +46,8 @@ impl Key {
             let mut hash = Sha256::new();
             hash.field(path.as_os_str().as_encoded_bytes());
             match fs::read(path) {
-                Ok(bytes) => {
-                    let parts: Vec<Digest> = bytes.par_chunks(PART).map(Sha256::of).collect();
-                    hash.field(&(bytes.len() as u64).to_le_bytes());
-                    parts.iter().for_each(|part| hash.field(part));
-                }
+                Ok(bytes) => hash.field(&of_content(&bytes)),
+                // It will be listed as skipped, with this reason.
                 Err(error) => hash.field(error.to_string().as_bytes()),
             }
             hash.finish()
@@ -65,6 +63,13 @@ impl Key {
         }
         Key(hash.finish())
     }
+}
+
+fn of_content(bytes: &[u8]) -> Digest {
+    let parts: Vec<Digest> = bytes.par_chunks(PART).map(Sha256::of).collect();
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.field(part));
+    hash.finish()
 }
 
 /// The folder that holds answers.
