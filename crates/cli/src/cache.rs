@@ -26,6 +26,7 @@ const MAGIC: &[u8] = b"fissure answer 1\n";
 const PART: usize = 1 << 20;
 
 /// Everything that an answer depends on, as one number.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Key(Digest);
 
 impl Key {
