@@ -153,7 +153,7 @@ fn wait(
     paths: &Paths<'_>,
     object: Value,
     at: Value,
-    method: location::MethodName,
+    method: MethodName,
 ) -> Event {
     if program.names.text(method.name) == "wait" {
         return Event::Wait(LockKind::Monitor, Some(paths.of(object, at)));
