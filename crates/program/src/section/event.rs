@@ -147,14 +147,7 @@ fn wrapped(
     }
 }
 
-fn wait(
-    body: &Body,
-    program: &Program,
-    paths: &Paths<'_>,
-    object: Value,
-    at: Value,
-    method: MethodName,
-) -> Event {
+fn wait(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value, method: MethodName) -> Event {
     if program.names.text(method.name) == "wait" {
         return Event::Wait(LockKind::Monitor, Some(paths.of(object, at)));
     }
