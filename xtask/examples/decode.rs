@@ -1,7 +1,7 @@
 //! Reads the classes of archives and decodes every instruction of every method; prints what it found and the most memory
 //! it held. The reading benchmark runs it as a process of its own, and it is a quick way to try an archive.
 //!
-//! `decode [--threads N] [--read-only | --resolve | --sections] PATH...`
+//! `decode [--threads N] [--read-only | --resolve | --sections | --whole] PATH...`
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example speaks on the terminal")]
 
 use std::fs::File;
@@ -12,7 +12,7 @@ use std::time::Instant;
 use classfile::archive::{ArchiveReader, Contents, Kind, ReadAt};
 use classfile::{Class, ClassSource, Error};
 use location::Names;
-use program::{Known, Program, Sections};
+use program::{Known, Program, Sections, Settings, Whole};
 use rayon::prelude::*;
 
 struct Input {
@@ -44,6 +44,8 @@ enum Work {
     Resolve,
     /// Methods that may contain a section as registers with their sections, the rest scanned: what a check begins with.
     Sections,
+    /// The whole program with summaries of all that matters.
+    Whole,
 }
 
 fn main() -> ExitCode {
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
             "--read-only" => work = Work::Read,
             "--resolve" => work = Work::Resolve,
             "--sections" => work = Work::Sections,
+            "--whole" => work = Work::Whole,
             _ => paths.push(argument),
         }
     }
@@ -90,6 +93,7 @@ fn run(paths: &[String], work: Work) -> io::Result<()> {
         Work::Decode => contents.sources.par_iter().map(decode).collect(),
         Work::Resolve => contents.sources.par_iter().map(|source| resolve(source, &names)).collect(),
         Work::Sections => sections(std::mem::take(&mut contents.sources)),
+        Work::Whole => whole(std::mem::take(&mut contents.sources)),
     };
     let total = start.elapsed();
 
@@ -123,6 +127,14 @@ fn sections(sources: Vec<ClassSource>) -> Vec<Result<(usize, usize), Error>> {
     let found = program
         .visit_bodies(|method| program.may_lock(method), |_, body| Ok((1, Sections::of(&body, &program).iter().len())));
     found.into_iter().map(|found| found.unwrap_or_else(|unreadable| Err(unreadable.reason))).collect()
+}
+
+/// Methods with a summary and their sections.
+fn whole(sources: Vec<ClassSource>) -> Vec<Result<(usize, usize), Error>> {
+    let program = Program::load(sources, Known::default());
+    let whole = Whole::of(&program, Settings::default());
+    let summaries = whole.summaries.summaries.iter().flatten();
+    summaries.map(|summary| Ok((1, summary.sections.len()))).collect()
 }
 
 /// Methods and instructions of a class, each instruction decoded and dropped.

@@ -1,7 +1,7 @@
 //! `--cache DIR`: answers of earlier checks, kept by everything that they depend on.
 //!
 //! An answer is found again only if this very program would give it: the name of its file is a hash over the program
-//! itself, the settings, and the bytes of all classes that are checked or known. So nothing ever has to be thrown away,
+//! itself, the settings, and all files that hold classes to check or to know. So nothing ever has to be thrown away,
 //! and what is damaged is told and made anew. Files are written beside their place and moved there, so that two runs
 //! never see half of one.
 
@@ -11,19 +11,22 @@ mod sha256;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use classfile::ClassSource;
 use rayon::prelude::*;
 
 pub(crate) use answer::Answer;
 use sha256::{Digest, Sha256};
 
-use crate::input::Inputs;
+use crate::input::Files;
 use crate::output;
 
 /// The first bytes of every file; the number changes with the form of what follows.
 const MAGIC: &[u8] = b"fissure answer 1\n";
 
+/// Large files are hashed in parts of this size, in parallel.
+const PART: usize = 1 << 20;
+
 /// Everything that an answer depends on, as one number.
+#[derive(PartialEq, Eq)]
 pub(crate) struct Key(Digest);
 
 impl Key {
@@ -32,31 +35,42 @@ impl Key {
         let own = fs::read(std::env::current_exe()?)?;
         let mut hash = Sha256::new();
         hash.field(MAGIC);
-        hash.field(&Sha256::of(&own));
+        hash.field(&of_content(&own));
         hash.field(env!("CARGO_PKG_VERSION").as_bytes());
         settings.iter().for_each(|setting| hash.field(setting.as_bytes()));
         Ok(Key(hash.finish()))
     }
 
-    /// The same with what was read, in this order.
-    pub(crate) fn with(self, inputs: &Inputs) -> Key {
-        let of_class = |source: &ClassSource| {
+    /// The same with what is in these files, in this order.
+    pub(crate) fn with(self, files: &Files) -> Key {
+        let of_file = |path: &PathBuf| {
             let mut hash = Sha256::new();
-            hash.field(source.path.as_bytes());
-            hash.field(&source.bytes);
+            hash.field(path.as_os_str().as_encoded_bytes());
+            match fs::read(path) {
+                Ok(bytes) => hash.field(&of_content(&bytes)),
+                // It will be listed as skipped, with this reason.
+                Err(error) => hash.field(error.to_string().as_bytes()),
+            }
             hash.finish()
         };
-        let classes: Vec<Digest> = inputs.sources.par_iter().map(of_class).collect();
+        let all: Vec<Digest> = files.paths.par_iter().map(of_file).collect();
         let mut hash = Sha256::new();
         hash.field(&self.0);
-        hash.field(&(classes.len() as u64).to_le_bytes());
-        classes.iter().for_each(|class| hash.field(class));
-        for skipped in &inputs.skipped {
+        hash.field(&(all.len() as u64).to_le_bytes());
+        all.iter().for_each(|file| hash.field(file));
+        for skipped in &files.skipped {
             hash.field(skipped.path.as_bytes());
             hash.field(skipped.reason.as_bytes());
         }
         Key(hash.finish())
     }
+}
+
+fn of_content(bytes: &[u8]) -> Digest {
+    let parts: Vec<Digest> = bytes.par_chunks(PART).map(Sha256::of).collect();
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.field(part));
+    hash.finish()
 }
 
 /// The folder that holds answers.
@@ -119,21 +133,28 @@ fn unsealed<'b>(key: &Key, bytes: &'b [u8]) -> Option<&'b [u8]> {
 mod tests {
     use super::*;
 
-    fn key(bytes: &[u8], setting: &str) -> Key {
-        let sources = vec![ClassSource { path: "A.class".to_owned(), bytes: bytes.to_vec() }];
-        Key::new(&[setting.to_owned()]).expect("the test itself can be read").with(&Inputs { sources, skipped: vec![] })
+    fn key(folder: &fixture::Folder, content: &str, setting: &str) -> Key {
+        let paths = vec![folder.file("A.class", content)];
+        let key = Key::new(&[setting.to_owned()]).expect("the test itself can be read");
+        key.with(&Files { paths, skipped: Vec::new() })
     }
 
     #[test]
     fn keys_tell_inputs_and_settings_apart() {
-        let keys = [key(b"a", "x").0, key(b"b", "x").0, key(b"a", "y").0];
-        assert!(keys[0] != keys[1] && keys[0] != keys[2] && keys[1] != keys[2]);
-        assert_eq!(keys[0], key(b"a", "x").0);
+        let folder = fixture::Folder::new();
+        let long = "a".repeat(PART + 1);
+        let keys = [("a", "x"), ("b", "x"), ("a", "y"), ("", "x"), (&long, "x"), (&long[1..], "x")]
+            .map(|(content, setting)| key(&folder, content, setting).0);
+        for (index, one) in keys.iter().enumerate() {
+            assert!(!keys[..index].contains(one), "{index}");
+        }
+        assert_eq!(keys[0], key(&folder, "a", "x").0);
     }
 
     #[test]
     fn no_damaged_byte_goes_unnoticed() {
-        let (key, other) = (key(b"a", "x"), key(b"b", "x"));
+        let folder = fixture::Folder::new();
+        let (key, other) = (key(&folder, "a", "x"), key(&folder, "b", "x"));
         let answer = answer::sample();
         let whole = sealed(&key, &answer);
         let read = unsealed(&key, &whole).and_then(Answer::read);

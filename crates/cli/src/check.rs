@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use detect_static::{DETECTORS, Detector, LockPatternOptions, Options};
-use program::{CallGraph, Known, Program, Unreadable};
+use program::{CallGraph, Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
 use crate::args::CheckArgs;
@@ -56,17 +56,18 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     let progress = Progress::new();
     let known = known::open(&args.known, &InputOptions::default())?;
     progress.tell("reading");
-    let inputs = input::load(paths, &InputOptions::default())?;
-    if inputs.sources.is_empty() && inputs.skipped.is_empty() {
-        let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
-        bail!("there are no class files in {}; compile first", paths.join(", "));
-    }
+    let jdk = known.platform.version().to_owned();
     let kept = match &args.cache {
-        Some(folder) => Some((Cache::new(folder), key(args, detectors, &known, &inputs)?)),
+        Some(folder) => Some((Cache::new(folder), key(args, detectors, &jdk)?)),
         None => None,
     };
     if let Some(answer) = kept.as_ref().and_then(|(cache, key)| cache.get(key)) {
         return Ok(answer);
+    }
+    let inputs = input::load(paths, &InputOptions::default())?;
+    if inputs.sources.is_empty() && inputs.skipped.is_empty() {
+        let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
+        bail!("there are no class files in {}; compile first", paths.join(", "));
     }
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
@@ -79,24 +80,26 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     let answer = Answer {
         classes: program.class_count(),
         methods: program.method_count(),
-        jdk: program.jdk().to_owned(),
+        jdk: jdk.clone(),
         skipped,
         missing: program.missing().iter().map(|class| program.names.readable_class(*class)).collect(),
         findings: checked.findings,
     };
-    if let Some((cache, key)) = &kept {
-        cache.put(key, &answer);
+    if let Some((cache, key_before)) = &kept {
+        // What changed while it was read belongs to no key.
+        if key(args, detectors, &jdk)? == *key_before {
+            cache.put(key_before, &answer);
+        }
     }
     Ok(answer)
 }
 
 /// Everything that the answer depends on.
-fn key(args: &CheckArgs, detectors: &[&Detector], known: &Known, inputs: &input::Inputs) -> Result<Key> {
-    let mut settings = vec![format!("{:?}", options(args)), known.platform.version().to_owned()];
+fn key(args: &CheckArgs, detectors: &[&Detector], jdk: &str) -> Result<Key> {
+    let mut settings = vec![format!("{:?}", options(args)), jdk.to_owned()];
     settings.extend(detectors.iter().map(|detector| detector.name.to_owned()));
-    let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?.with(inputs);
-    let others = known::paths(&args.known)?;
-    Ok(if others.is_empty() { key } else { key.with(&input::load(&others, &InputOptions::default())?) })
+    let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?;
+    Ok(key.with(&input::files(&args.paths)?).with(&input::files(&known::paths(&args.known)?)?))
 }
 
 fn options(args: &CheckArgs) -> Options {

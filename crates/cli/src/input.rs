@@ -59,6 +59,29 @@ pub(crate) fn load(paths: &[PathBuf], options: &InputOptions) -> Result<Inputs> 
     Ok(Inputs { sources, skipped })
 }
 
+/// The files that [`load`] looks into, in its order.
+#[derive(Default, Debug)]
+pub(crate) struct Files {
+    pub(crate) paths: Vec<PathBuf>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+/// Finds the files behind paths, without reading them.
+pub(crate) fn files(paths: &[PathBuf]) -> Result<Files> {
+    let mut files = Files::default();
+    for path in paths {
+        if fs::metadata(path).map_err(|error| describe(path, &error))?.is_dir() {
+            let mut found = Found::default();
+            found.walk(path).map_err(|error| describe(path, &error))?;
+            files.skipped.append(&mut found.skipped);
+            files.paths.extend(found.files.into_iter().map(|file| file.path));
+        } else {
+            files.paths.push(path.clone());
+        }
+    }
+    Ok(files)
+}
+
 /// One line, without the operating system's error number.
 pub(crate) fn describe(path: &Path, error: &io::Error) -> anyhow::Error {
     let path = show(path);

@@ -11,6 +11,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::derived::DerivedLocks;
 use crate::ir::{self, Body};
+use crate::wrapper::Wrappers;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct ClassId(pub(crate) u32);
@@ -37,6 +38,8 @@ pub(crate) struct ClassEntry {
     pub(crate) first_field: u32,
     /// By method: whether it is synchronized, enters a monitor, or calls something that may be a lock.
     pub(crate) may_lock: Vec<bool>,
+    /// By method: whether it calls something that may be a lock.
+    pub(crate) calls_lock: Vec<bool>,
 }
 
 /// A method whose code could not be translated.
@@ -87,6 +90,7 @@ pub struct Program {
     pub(crate) missing: Vec<ClassName>,
     pub(crate) jdk: String,
     pub(crate) derived_locks: DerivedLocks,
+    pub(crate) wrappers: Wrappers,
 }
 
 impl Program {
@@ -297,6 +301,12 @@ impl Program {
     pub fn may_lock(&self, method: MethodId) -> bool {
         let entry = self.entry(self.class_of(method));
         entry.may_lock[(method.0 - entry.first_method) as usize]
+    }
+
+    /// Whether a method calls what may be an operation of a lock.
+    pub(crate) fn calls_lock(&self, method: MethodId) -> bool {
+        let entry = self.entry(self.class_of(method));
+        entry.calls_lock[(method.0 - entry.first_method) as usize]
     }
 
     /// The code of one method; `None` if it has none.

@@ -30,6 +30,7 @@ mod show;
 mod texts;
 mod variable;
 mod whole;
+mod wrapper;
 
 pub use annotation::{Annotations, Guard, Mark};
 pub use calls::{CallGraph, Calls, MAX_TARGETS, Targets};

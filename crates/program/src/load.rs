@@ -10,6 +10,7 @@ use crate::derived::DerivedLocks;
 use crate::known::{Known, Platform};
 use crate::lock;
 use crate::texts::Texts;
+use crate::wrapper::Wrappers;
 
 impl Program {
     /// Reads the classes to check, in parallel, and looks up the classes that they name and what those inherit from.
@@ -47,13 +48,39 @@ impl Program {
             missing,
             jdk,
             derived_locks: DerivedLocks::default(),
+            wrappers: Wrappers::default(),
         };
         program.number(0);
         program.checked = Counts { classes: program.classes.len(), methods: program.class_of_method.len() };
         program.classes.extend(found);
         program.number(program.checked.classes);
         program.derived_locks = DerivedLocks::find(&program);
+        program.wrappers = Wrappers::find(&program);
+        program.mark_callers_of_wrappers();
         program
+    }
+
+    /// A call of a wrapper is an operation of a lock, which the first look at the code could not know.
+    fn mark_callers_of_wrappers(&mut self) {
+        if self.wrappers.is_empty() {
+            return;
+        }
+        let names = self.wrappers.names(self);
+        let found: Vec<Vec<usize>> = self.classes[..self.checked.classes]
+            .par_iter()
+            .map(|entry| {
+                let mut callers = Vec::new();
+                if let Ok(class) = Class::read(&entry.bytes) {
+                    class.scan(|name| names.contains(name), |index, scan| callers.extend(scan.calls.then_some(index)));
+                }
+                callers
+            })
+            .collect();
+        for (entry, callers) in self.classes.iter_mut().zip(found) {
+            for caller in callers {
+                entry.may_lock[caller] = true;
+            }
+        }
     }
 
     /// Gives numbers to the classes from this one on, and to their members.
@@ -101,26 +128,40 @@ fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry,
 /// Takes a class apart as far as its head and a quick look at its code.
 fn read(source: ClassSource, names: &Names, mentioned: Option<&mut Mentioned>) -> Result<ClassEntry, Skipped> {
     match try_read(&source.bytes, names, mentioned) {
-        Ok((header, may_lock)) => {
-            Ok(ClassEntry { header, bytes: source.bytes, path: source.path, first_method: 0, first_field: 0, may_lock })
-        }
+        Ok((header, may_lock, calls_lock)) => Ok(ClassEntry {
+            header,
+            bytes: source.bytes,
+            path: source.path,
+            first_method: 0,
+            first_field: 0,
+            may_lock,
+            calls_lock,
+        }),
         Err(reason) => Err(Skipped { path: source.path, reason: reason.to_string() }),
     }
 }
 
-/// The head of a class, and which of its methods may contain a section.
-fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> Result<(Header, Vec<bool>), Error> {
+/// The head of a class, which of its methods may contain a section, and which call what may be a lock.
+fn try_read(
+    bytes: &[u8],
+    names: &Names,
+    mentioned: Option<&mut Mentioned>,
+) -> Result<(Header, Vec<bool>, Vec<bool>), Error> {
     let class = Class::read(bytes)?;
     let header = class.header(names)?;
     let mut may_lock = vec![false; header.methods.len()];
-    class.scan(lock::may_be_lock_operation, |index, scan| may_lock[index] = scan.monitors || scan.calls);
+    let mut calls_lock = may_lock.clone();
+    class.scan(lock::may_be_lock_operation, |index, scan| {
+        may_lock[index] = scan.monitors || scan.calls;
+        calls_lock[index] = scan.calls;
+    });
     for (method, may_lock) in header.methods.iter().zip(&mut may_lock) {
         *may_lock |= method.access.is_synchronized();
     }
     if let Some(mentioned) = mentioned.filter(|_| !header.access.is_module()) {
         mentioned.add(&class, &header, names);
     }
-    Ok((header, may_lock))
+    Ok((header, may_lock, calls_lock))
 }
 
 /// Which classes the classes to check name.
@@ -240,5 +281,14 @@ fn find(
 /// A class of which no bytes are at hand.
 fn without_code(header: Header, path: &str) -> ClassEntry {
     let may_lock = header.methods.iter().map(|method| method.access.is_synchronized()).collect();
-    ClassEntry { header, bytes: Vec::new(), path: path.to_owned(), first_method: 0, first_field: 0, may_lock }
+    let calls_lock = vec![false; header.methods.len()];
+    ClassEntry {
+        header,
+        bytes: Vec::new(),
+        path: path.to_owned(),
+        first_method: 0,
+        first_field: 0,
+        may_lock,
+        calls_lock,
+    }
 }

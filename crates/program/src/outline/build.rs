@@ -10,6 +10,7 @@ use super::{
     Action, Argument, Condition, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start,
 };
 use crate::ir::{BlockId, Body, Op, Value};
+use crate::lock::LockKind;
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Section, SectionKind, Sections};
 use crate::{ControlDependence, Program};
@@ -85,13 +86,18 @@ impl<'b> Building<'b> {
                     let set = if held.certain { &mut certain } else { &mut uncertain };
                     set.insert(held.section.index());
                 }
+                let is_wrapper = self.sections.is_wrapper(self.body, self.program, value);
+                // What a method that takes a lock does beside that, it does in the section.
+                if let Some(section) = self.sections.opened_by(value).filter(|_| is_wrapper) {
+                    certain.insert(section.index());
+                }
                 places.held[value.index()] = certain;
                 let is_event = match instruction.op {
                     Op::GetField { .. } | Op::GetStatic(_) => !self.is_lock(value),
                     Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => true,
                     Op::Call { method, .. } => {
                         !self.sections.waited_by(value, held).is_empty()
-                            || (!self.sections.is_lock_operation(value) && matters(method))
+                            || ((is_wrapper || !self.sections.is_lock_operation(value)) && matters(method))
                     }
                     Op::CallDynamic { dynamic, .. } => self.body.dynamic(dynamic).lambda.is_some(),
                     _ => false,
@@ -193,7 +199,21 @@ impl<'b> Building<'b> {
     }
 
     fn name_of(&self, value: Value, at: Value, places: &Places<'_>) -> Name {
-        self.name(&self.paths.of(value, at), places)
+        let path = self.paths.of(value, at);
+        if let Root::Value(root) = path.root {
+            // A register whose monitor was taken is called what it was called there, or else lock and object would not
+            // look like one.
+            let locked = self.sections.iter().find(|(_, section)| {
+                section.kind == SectionKind::Block(LockKind::Monitor)
+                    && section.start.is_some_and(|start| start < at)
+                    && section.object.is_some_and(|object| self.body.without_casts(object) == root)
+            });
+            if let Some((_, section)) = locked.filter(|(_, section)| !section.lock.is_unknown()) {
+                let named = path.steps.iter().fold(section.lock.clone(), |named, step| named.then(*step));
+                return self.name(&named, places);
+            }
+        }
+        self.name(&path, places)
     }
 
     fn argument(&self, value: Value, at: Value, places: &Places<'_>, flow: &Flow<'_>) -> Argument {

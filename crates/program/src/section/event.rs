@@ -1,18 +1,23 @@
 //! What single instructions do to locks.
 
 use classfile::CallKind;
+use location::MethodName;
+use smallvec::SmallVec;
 
 use super::{Section, SectionId, SectionKind};
 use crate::Program;
-use crate::ir::{Body, Instruction, Op, Value};
+use crate::ir::{Body, Instruction, Op, Value, ValueType};
 use crate::lock::{self, LockKind, LockOperation, Mode};
 use crate::path::{Path, Paths, Root, Step};
+use crate::wrapper::{HandsOut, Wrapper};
 
 /// What an instruction does to locks, worked out once.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Event {
     None,
     Enter(SectionId),
+    /// Takes a lock, and yields what ends the section: it is open while that is not null.
+    EnterWith(SectionId),
     TryEnter(SectionId),
     /// Turns an open section on the same lock into this one, or fails and leaves it as it is.
     Convert(SectionId),
@@ -64,8 +69,9 @@ pub(super) fn of(
         Op::MonitorExit(object) => {
             Event::Exit(Exit { kind: LockKind::Monitor, mode: None, lock: paths.of(object, value), object })
         }
-        Op::Call { kind, method, arguments } if kind != CallKind::Static => {
-            let Some(operation) = lock::operation(program, method) else { return Event::None };
+        Op::Call { kind, method, arguments } => {
+            let operation = lock::operation(program, method).filter(|_| kind != CallKind::Static);
+            let Some(operation) = operation else { return wrapped(open, body, program, paths, value) };
             let Some(&object) = body.operands(arguments).first() else { return Event::None };
             let named = lock_path(body, program, paths, object, value);
             match operation {
@@ -84,14 +90,64 @@ pub(super) fn of(
     }
 }
 
-fn wait(
+/// What the call of a wrapper does to locks; see `crate::wrapper`.
+fn wrapped(
+    mut open: impl FnMut(LockKind, Mode, (Path, Option<Mode>), Value, bool) -> SectionId,
     body: &Body,
     program: &Program,
     paths: &Paths<'_>,
-    object: Value,
     at: Value,
-    method: location::MethodName,
 ) -> Event {
+    let Op::Call { kind: call, method, arguments } = *body.op(at) else { return Event::None };
+    if program.wrappers.is_empty() {
+        return Event::None;
+    }
+    let given: SmallVec<[(Value, HandsOut); 4]> =
+        body.operands(arguments).iter().map(|argument| program.wrappers.source(program, body, *argument)).collect();
+    let objects: SmallVec<[Value; 4]> = given.iter().map(|(object, _)| *object).collect();
+    let found = program.wrappers.get(program, method).or_else(|| {
+        // The variable may have a wider type than the wrapper that it holds.
+        let receiver = objects.first().filter(|_| call != CallKind::Static)?;
+        match body.instruction(*receiver).value_type {
+            ValueType::Reference(class) => program.wrappers.get(program, MethodName { class, ..method }),
+            _ => None,
+        }
+    });
+    match found {
+        Some(Wrapper::Takes { lock, kind, mode, hands_out }) => {
+            let section = open(*kind, *mode, (lock.in_caller(paths, &objects, at), None), at, false);
+            match hands_out {
+                HandsOut::Nothing => Event::Enter(section),
+                HandsOut::Parameter(_) | HandsOut::Closeable | HandsOut::Function => Event::EnterWith(section),
+            }
+        }
+        Some(Wrapper::Gives { lock, kind, mode }) => {
+            let object = objects.first().copied().unwrap_or(at);
+            Event::Exit(Exit { kind: *kind, mode: *mode, lock: lock.in_caller(paths, &objects, at), object })
+        }
+        None => match given.first() {
+            Some((taken, hands_out))
+                if call != CallKind::Static && program.wrappers.ends(program, method, *hands_out) =>
+            {
+                match *body.op(*taken) {
+                    Op::Call { method, .. } => match program.wrappers.get(program, method) {
+                        Some(Wrapper::Takes { kind, mode, .. }) => Event::Exit(Exit {
+                            kind: *kind,
+                            mode: Some(*mode),
+                            lock: Path::root(Root::Unknown),
+                            object: *taken,
+                        }),
+                        _ => Event::None,
+                    },
+                    _ => Event::None,
+                }
+            }
+            _ => Event::None,
+        },
+    }
+}
+
+fn wait(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value, method: MethodName) -> Event {
     if program.names.text(method.name) == "wait" {
         return Event::Wait(LockKind::Monitor, Some(paths.of(object, at)));
     }

@@ -133,6 +133,10 @@ impl State {
         match &sections.events[value.index()] {
             Event::None | Event::Wait(..) => {}
             Event::Enter(section) => self.enter(Held { section: *section, certain: true, test: None }),
+            Event::EnterWith(section) => {
+                let test = Some(Test { value, when: true });
+                self.enter(Held { section: *section, certain: true, test });
+            }
             Event::TryEnter(section) => {
                 let test = Some(Test { value, when: true });
                 self.enter(Held { section: *section, certain: false, test });

@@ -168,7 +168,9 @@ impl Sections {
     /// The section that an instruction opens.
     pub fn opened_by(&self, value: Value) -> Option<SectionId> {
         match self.events[value.index()] {
-            Event::Enter(section) | Event::TryEnter(section) | Event::Convert(section) => Some(section),
+            Event::Enter(section) | Event::EnterWith(section) | Event::TryEnter(section) | Event::Convert(section) => {
+                Some(section)
+            }
             _ => None,
         }
     }
@@ -176,6 +178,20 @@ impl Sections {
     /// Whether an instruction takes, gives back or tries a lock.
     pub fn is_lock_operation(&self, value: Value) -> bool {
         !matches!(self.events[value.index()], Event::None | Event::Wait(..))
+    }
+
+    /// The kind and, where the call tells, the mode of a lock that an instruction gives back.
+    pub(crate) fn given_back(&self, value: Value) -> Option<(LockKind, Option<Mode>)> {
+        match &self.events[value.index()] {
+            Event::Exit(exit) => Some((exit.kind, exit.mode)),
+            _ => None,
+        }
+    }
+
+    /// Whether a lock operation is the call of a method that does other things, too.
+    pub(crate) fn is_wrapper(&self, body: &Body, program: &Program, value: Value) -> bool {
+        self.is_lock_operation(value)
+            && matches!(*body.op(value), Op::Call { method, .. } if crate::lock::operation(program, method).is_none())
     }
 
     /// Walks the instructions of a block with what is held before each.

@@ -1,0 +1,268 @@
+//! Methods that take a lock and leave it taken, or give one back that they did not take.
+//!
+//! A call of one is a lock operation of its caller: `lockTable(); try { ... } finally { unlockTable(); }`. What such a
+//! method returns may be what ends the section, as in `try (Held held = guard.acquire()) { ... }`: the guard itself, or
+//! an object or function whose `close` gives the lock back.
+//!
+//! Seen are wrappers of calls that are lock operations themselves, not wrappers of wrappers; those that give back only
+//! on some paths are left alone.
+
+use location::{ClassName, FieldName, MethodName, Symbol};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use crate::class::{MethodId, Program};
+use crate::ir::{Body, Op, Value};
+use crate::lock::{self, LockKind, LockOperation, Mode};
+use crate::path::{Path, Paths, Root, Step};
+use crate::section::{Problem, SectionKind, Sections};
+
+/// What a wrapper does to a lock.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Wrapper {
+    Takes { lock: WrappedLock, kind: LockKind, mode: Mode, hands_out: HandsOut },
+    Gives { lock: WrappedLock, kind: LockKind, mode: Option<Mode> },
+}
+
+/// What a method that takes a lock returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum HandsOut {
+    /// Nothing that has to do with the lock.
+    Nothing,
+    /// One of its parameters.
+    Parameter(u16),
+    /// An object whose `close` gives the lock back.
+    Closeable,
+    /// A function that gives the lock back.
+    Function,
+}
+
+/// A lock as the wrapper names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct WrappedLock {
+    start: Start,
+    steps: SmallVec<[Step; 2]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Start {
+    Parameter(u16),
+    Static(FieldName),
+    Class(ClassName),
+}
+
+impl WrappedLock {
+    /// `None` if the lock has no name outside the method.
+    fn of(body: &Body, path: &Path) -> Option<WrappedLock> {
+        let start = match path.root {
+            Root::This => Start::Parameter(0),
+            Root::Static(field) => Start::Static(field),
+            Root::Class(class) => Start::Class(class),
+            Root::Value(value) => match *body.op(value) {
+                Op::Parameter(position) => Start::Parameter(position),
+                _ => return None,
+            },
+            Root::Unknown => return None,
+        };
+        let is_inner = path.steps.iter().any(|step| matches!(step, Step::Element(_)));
+        (!is_inner).then(|| WrappedLock { start, steps: path.steps.iter().copied().collect() })
+    }
+
+    /// The lock as the caller names it.
+    pub(crate) fn in_caller(&self, paths: &Paths<'_>, arguments: &[Value], at: Value) -> Path {
+        let start = match self.start {
+            Start::Parameter(position) => match arguments.get(usize::from(position)) {
+                Some(argument) => paths.of(*argument, at),
+                None => Path::root(Root::Unknown),
+            },
+            Start::Static(field) => Path::root(Root::Static(field)),
+            Start::Class(class) => Path::root(Root::Class(class)),
+        };
+        self.steps.iter().fold(start, |path, step| path.then(*step))
+    }
+}
+
+/// The wrappers of the program.
+#[derive(Default)]
+pub(crate) struct Wrappers {
+    methods: FxHashMap<MethodId, Wrapper>,
+    /// Names and descriptors of the methods, for a quick no.
+    names: FxHashSet<(Symbol, Symbol)>,
+}
+
+impl Wrappers {
+    /// The wrapper that a call runs, as far as the class that it names tells.
+    pub(crate) fn get(&self, program: &Program, called: MethodName) -> Option<&Wrapper> {
+        if !self.names.contains(&(called.name, called.descriptor)) {
+            return None;
+        }
+        let mut class = Some(called.class);
+        for _ in 0..1_000 {
+            let name = MethodName { class: class?, ..called };
+            if let Some(declared) = program.declared_method(name) {
+                return self.methods.get(&declared);
+            }
+            class = program.header(program.class(class?)?).super_class;
+        }
+        None
+    }
+
+    fn add(&mut self, program: &Program, method: MethodId, wrapper: Wrapper) {
+        let name = program.method_name(method);
+        self.names.insert((name.name, name.descriptor));
+        self.methods.insert(method, wrapper);
+    }
+
+    pub(crate) fn find(program: &Program) -> Wrappers {
+        let wanted = |method: MethodId| program.calls_lock(method) && !program.method(method).access.is_synchronized();
+        let found: Vec<(MethodId, Found)> = program
+            .visit_bodies(wanted, |method, body| Some((method, Found::of(program, &body)?)))
+            .into_iter()
+            .filter_map(|found| found.ok().flatten())
+            .collect();
+        let mut wrappers = Wrappers::default();
+        for (method, found) in &found {
+            if let Found::Gives(wrapper) = found {
+                wrappers.add(program, *method, wrapper.clone());
+            }
+        }
+        for (method, found) in found {
+            let Found::Takes { lock, kind, mode, returned } = found else { continue };
+            let hands_out = match returned {
+                Some(Returned::Parameter(position)) => HandsOut::Parameter(position),
+                Some(Returned::New(class)) if wrappers.closes(program, class) => HandsOut::Closeable,
+                Some(Returned::Function(method)) if wrappers.gives_back(program, method) => HandsOut::Function,
+                _ => HandsOut::Nothing,
+            };
+            wrappers.add(program, method, Wrapper::Takes { lock, kind, mode, hands_out });
+        }
+        wrappers
+    }
+
+    /// Whether `close()` of a class gives a lock back.
+    fn closes(&self, program: &Program, class: ClassName) -> bool {
+        let (name, descriptor) = (program.names.intern("close"), program.names.intern("()V"));
+        self.gives_back(program, MethodName { class, name, descriptor })
+    }
+
+    /// The call of a wrapper that a value comes from, and what it hands out. A parameter that is handed out is followed.
+    pub(crate) fn source(&self, program: &Program, body: &Body, value: Value) -> (Value, HandsOut) {
+        let mut value = body.without_casts(value);
+        for _ in 0..100 {
+            let Op::Call { method, arguments, .. } = *body.op(value) else { break };
+            let Some(Wrapper::Takes { hands_out, .. }) = self.get(program, method) else { break };
+            let HandsOut::Parameter(position) = *hands_out else { return (value, *hands_out) };
+            let Some(argument) = body.operands(arguments).get(usize::from(position)) else { break };
+            value = body.without_casts(*argument);
+        }
+        (value, HandsOut::Nothing)
+    }
+
+    /// Whether this call, on something that was handed out, gives the lock back.
+    pub(crate) fn ends(&self, program: &Program, called: MethodName, hands_out: HandsOut) -> bool {
+        match hands_out {
+            HandsOut::Nothing | HandsOut::Parameter(_) => false,
+            HandsOut::Closeable => {
+                program.names.text(called.name) == "close" && program.names.text(called.descriptor) == "()V"
+            }
+            HandsOut::Function => program.names.text(called.descriptor) == "()V",
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.methods.is_empty()
+    }
+
+    /// The bare names of all wrappers.
+    pub(crate) fn names<'p>(&self, program: &'p Program) -> FxHashSet<&'p str> {
+        self.names.iter().map(|(name, _)| program.names.text(*name)).collect()
+    }
+
+    fn gives_back(&self, program: &Program, method: MethodName) -> bool {
+        matches!(lock::operation(program, method), Some(LockOperation::Release(..)))
+            || matches!(self.get(program, method), Some(Wrapper::Gives { .. }))
+    }
+}
+
+/// What one body shows.
+enum Found {
+    Takes { lock: WrappedLock, kind: LockKind, mode: Mode, returned: Option<Returned> },
+    Gives(Wrapper),
+}
+
+/// What a method returns, the same on all paths.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Returned {
+    Parameter(u16),
+    New(ClassName),
+    Function(MethodName),
+}
+
+impl Found {
+    fn of(program: &Program, body: &Body) -> Option<Found> {
+        let sections = Sections::of(body, program);
+        let mut open = Vec::new();
+        let mut returned = Vec::new();
+        let mut branches = false;
+        for (block, _) in body.blocks() {
+            sections.walk(body, block, |_, instruction, held| match instruction.op {
+                Op::Return(result) => {
+                    open.push(held.to_vec());
+                    returned.push(result.and_then(|result| Returned::of(body, result)));
+                }
+                Op::Branch { .. } | Op::Switch { .. } => branches = true,
+                _ => {}
+            });
+        }
+        let (first, others) = open.split_first()?;
+        let gives: Vec<(&Path, Value)> = sections
+            .problems()
+            .iter()
+            .filter_map(|problem| match problem {
+                Problem::ReleasesUnheld { lock, at } => Some((lock, *at)),
+                Problem::LeavesHeld { .. } | Problem::TooComplex => None,
+            })
+            .collect();
+        match (first.as_slice(), gives.as_slice()) {
+            ([held], []) => {
+                let section = sections.get(held.section);
+                let same = |other: &Vec<crate::Held>| match other.as_slice() {
+                    [other] => {
+                        let other_section = sections.get(other.section);
+                        other.certain && other_section.lock.same(&section.lock) && other_section.mode == section.mode
+                    }
+                    _ => false,
+                };
+                let SectionKind::Block(kind) = section.kind else { return None };
+                let is_plain = held.certain && !section.is_tried && section.mode != Mode::Optimistic;
+                if !is_plain || kind == LockKind::Monitor || !others.iter().all(same) {
+                    return None;
+                }
+                let lock = WrappedLock::of(body, &section.lock)?;
+                let is_one = returned.iter().all(|other| *other == returned[0]);
+                let returned = returned[0].filter(|_| is_one);
+                Some(Found::Takes { lock, kind, mode: section.mode, returned })
+            }
+            ([], [(lock, at), rest @ ..]) if !branches && others.iter().all(Vec::is_empty) => {
+                let (kind, mode) = sections.given_back(*at)?;
+                let is_one = rest.iter().all(|(other, _)| other.same(lock));
+                (is_one && kind != LockKind::Monitor).then_some(())?;
+                Some(Found::Gives(Wrapper::Gives { lock: WrappedLock::of(body, lock)?, kind, mode }))
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Returned {
+    fn of(body: &Body, result: Value) -> Option<Returned> {
+        match *body.op(body.without_casts(result)) {
+            Op::Parameter(position) => Some(Returned::Parameter(position)),
+            Op::New(class) => Some(Returned::New(class)),
+            Op::CallDynamic { dynamic, .. } => {
+                body.dynamic(dynamic).lambda.map(|handle| Returned::Function(handle.member))
+            }
+            _ => None,
+        }
+    }
+}
