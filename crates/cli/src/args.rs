@@ -9,6 +9,7 @@ use program::thread::World;
 use crate::analyze::AnalyzeArgs;
 use crate::convert::TraceArgs;
 use crate::record::RecordArgs;
+use crate::run::RunArgs;
 
 /// Finds atomicity violations in JVM programs.
 ///
@@ -27,6 +28,12 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but some inputs were skipped.
     Check(CheckArgs),
+    /// Run a program and look for atomicity violations in what it does
+    ///
+    /// What is said goes to standard error, so that the program's own output stays its own.
+    ///
+    /// Exit code: the program's own, if it is not 0; else 66 with findings, 0 without; 2 if it could not be started.
+    Run(RunArgs),
     /// Look for atomicity violations in a recorded run
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but a part of the trace was lost.

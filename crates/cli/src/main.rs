@@ -11,6 +11,7 @@ mod launch;
 mod nearest;
 mod output;
 mod record;
+mod run;
 mod show;
 mod sources;
 
@@ -60,6 +61,7 @@ fn run(command: &Command) -> Result<ExitCode> {
     match command {
         Command::Check(args) => check::run(args),
         Command::Analyze(args) => analyze::run(args),
+        Command::Run(args) => run::run(args),
         Command::Record(args) => record::run(args),
         Command::Trace(args) => convert::run(args),
         Command::Show(args) => show::run(args),
