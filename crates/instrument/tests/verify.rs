@@ -88,7 +88,13 @@ fn boot(jdk: &Jdk) {
     run(javac().args(["--patch-module", "java.base=probes", "-d", "patch", "probes/java/lang/Fissure.java"]));
     run(javac().args(["-d", ".", "Verify.java"]));
     let mut command = Command::new(jdk.program("java"));
-    command.current_dir(&folder).args(["-XX:+BytecodeVerificationLocal", "-Xint", "--patch-module", "java.base=patch"]);
+    command.current_dir(&folder).args([
+        "-XX:+UnlockDiagnosticVMOptions",
+        "-XX:+BytecodeVerificationLocal",
+        "-Xint",
+        "--patch-module",
+        "java.base=patch",
+    ]);
     let said = run(command.args(["-cp", ".", "Verify", "pack", "boot"]));
     println!("JDK {}: {totals}{said}", jdk.version);
     let bad: Vec<&str> = said.lines().filter(|line| line.starts_with("bad ")).collect();
