@@ -2,7 +2,9 @@
 //!
 //! A detector never prints, formats or reads files. It returns findings.
 
+mod causal_views;
 mod lock_pattern;
+mod places;
 mod stale_values;
 
 use std::cell::LazyCell;
@@ -38,7 +40,7 @@ pub struct Checked {
 }
 
 /// All detectors, in the order in which a newcomer should read them.
-pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETECTOR];
+pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, causal_views::DETECTOR, lock_pattern::DETECTOR];
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {

@@ -56,6 +56,12 @@ impl Relation {
         Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
     }
 
+    /// Whether two threads that hold these locks of one object exclude each other.
+    pub fn excludes(&self, other: &Relation) -> bool {
+        let is_exclusive = self.mode == Mode::Exclusive || other.mode == Mode::Exclusive;
+        is_exclusive && self.kind == other.kind && self.object == other.object && self.lock == other.lock
+    }
+
     /// Whether one of the held locks is in this relation to an object of this name.
     fn is_held(&self, object: &Name, held: &[HeldLock]) -> bool {
         let wanted = match &self.object {

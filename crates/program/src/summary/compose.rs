@@ -62,7 +62,7 @@ impl Summaries {
                 let known = |method: MethodId| {
                     done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
                 };
-                next.push((*member, compose(program, calls, &self.holdings, *member, members, outline, &known)));
+                next.push((*member, composed(program, calls, &self.holdings, *member, members, outline, &known).summary));
             }
             if next == done {
                 break;
@@ -108,15 +108,16 @@ fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId
     levels
 }
 
-fn compose<'s>(
-    program: &Program,
-    calls: &Calls,
-    holdings: &Holdings,
+/// A method composed, with what was found out on the way.
+pub(super) fn composed<'c, 's>(
+    program: &'c Program,
+    calls: &'c Calls,
+    holdings: &'c Holdings,
     method: MethodId,
-    component: &[MethodId],
-    outline: &Outline,
-    known: &dyn Fn(MethodId) -> Option<&'s Summary>,
-) -> Summary {
+    component: &'c [MethodId],
+    outline: &'c Outline,
+    known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
+) -> Composing<'c, 's> {
     let mut composing = Composing {
         program,
         calls,
@@ -147,7 +148,7 @@ fn compose<'s>(
         }
     }
     composing.results();
-    composing.summary
+    composing
 }
 
 /// Whether something in the outline depends on an event that comes later in the order of code.

@@ -1,0 +1,265 @@
+//! Which pairs of sections tear apart what another section takes as one.
+
+use program::outline::{Member, Outline, SectionSet};
+use program::summary::{Access, AccessId, Met, Root, Summary};
+use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
+
+use super::views::{Item, Joint, Joints, Pair, common, view};
+
+/// What is torn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    /// Two sections read what another one writes as a whole.
+    Read,
+    /// Two sections write what another one reads as a whole.
+    Write,
+}
+
+/// Two sections of a method that ought to be one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Torn {
+    pub(super) kind: Kind,
+    pub(super) first: AccessId,
+    pub(super) second: AccessId,
+    /// The section that touches both.
+    pub(super) other: Joint,
+    /// Where the two values come together.
+    pub(super) met: Met,
+}
+
+/// The torn pairs of one method: one for each two variables.
+pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, method: MethodId) -> Vec<Torn> {
+    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
+    let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
+    if summary.sections.len() < 2 {
+        return Vec::new();
+    }
+    let asking = Asking { whole, joints, method, summary, outline };
+    let mut found: Vec<(Torn, [Variable; 2])> = Vec::new();
+    for kind in [Kind::Read, Kind::Write] {
+        let touched = asking.touched(kind);
+        for (index, (first, item)) in touched.iter().enumerate() {
+            for (second, other) in &touched[index + 1..] {
+                let variables = [item.variable, other.variable];
+                let is_told = |told: &(Torn, [Variable; 2])| told.0.kind == kind && told.1 == variables;
+                if found.iter().any(is_told) {
+                    continue;
+                }
+                if let Some(torn) = asking.pair(kind, (*first, item), (*second, other)) {
+                    found.push((torn, variables));
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(torn, _)| torn).collect()
+}
+
+struct Asking<'a> {
+    whole: &'a Whole<'a>,
+    joints: &'a Joints,
+    method: MethodId,
+    summary: &'a Summary,
+    outline: &'a Outline,
+}
+
+impl Asking<'_> {
+    fn access(&self, access: AccessId) -> &Access {
+        &self.summary.accesses[access.index()]
+    }
+
+    /// Accesses in sections, each with what it touches.
+    fn touched(&self, kind: Kind) -> Vec<(AccessId, Item)> {
+        let accesses = self.summary.accesses.iter().enumerate();
+        let wanted = accesses.filter(|(_, access)| access.is_write == (kind == Kind::Write) && !access.held.is_empty());
+        wanted
+            .filter_map(|(index, access)| {
+                Item::of(self.whole, self.method, access).map(|item| (AccessId(index as u32), item))
+            })
+            .collect()
+    }
+
+    fn pair(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> Option<Torn> {
+        let pair = Pair::of(first.1, second.1)?;
+        let others = match kind {
+            Kind::Read => self.joints.writing(&pair),
+            Kind::Write => self.joints.reading(&pair),
+        };
+        // Two accesses of one call are the callee's business.
+        if others.is_empty() || self.access(first.0).event == self.access(second.0).event {
+            return None;
+        }
+        if !self.are_apart(kind, first, second) || !self.is_shared(first.1) || !self.is_shared(second.1) {
+            return None;
+        }
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
+        match kind {
+            Kind::Read => {
+                if self.are_independent(first.1.variable, second.1.variable, None) {
+                    return None;
+                }
+                let other = **others.first()?;
+                let met = self.meeting(self.method, first.0, second.0)?;
+                if self.is_read_again(first) || self.is_read_again(second) {
+                    return None;
+                }
+                Some(Torn { kind, first: first.0, second: second.0, other, met })
+            }
+            Kind::Write => {
+                if !self.is_one_change(&pair, first, second) || !self.may_follow(a, b) {
+                    return None;
+                }
+                others.into_iter().find_map(|other| {
+                    let met = self.meeting(other.method, other.first, other.second)?;
+                    Some(Torn { kind, first: first.0, second: second.0, other: *other, met })
+                })
+            }
+        }
+    }
+
+    fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {
+        self.whole.summaries.meeting(self.whole.program, &self.whole.calls, method, first, second)
+    }
+
+    /// Whether no section has both, and neither section touches what is the other's: the views are no chain.
+    fn are_apart(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        let is_write = kind == Kind::Write;
+        let has = |held: SectionSet, item: &Item| {
+            view(self.whole, self.method, self.summary, is_write, |access| access.held.0 & held.0 != 0)
+                .iter()
+                .any(|(_, known)| known == item)
+        };
+        let around = common(a, b);
+        let (first_only, second_only) = (a.held.without(around), b.held.without(around));
+        !first_only.is_empty()
+            && !second_only.is_empty()
+            && !has(first_only, second.1)
+            && !has(second_only, first.1)
+    }
+
+    /// Whether threads can get in each other's way there.
+    fn is_shared(&self, item: &Item) -> bool {
+        let sharings = self.whole.sharings();
+        let sharing = match item.variable {
+            Variable::Field(field) => sharings.field(field),
+            Variable::Held(field) => sharings.contents(field),
+        };
+        sharing.is_none_or(|sharing| sharing.is_shared())
+    }
+
+    /// Whether the other section can come between the two, and is one with each of them: it holds the lock that they
+    /// hold in turn, and no lock that this method holds all the time.
+    fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
+        let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
+        let (theirs, also) = (&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
+        let over_both = locks(summary, common(theirs, also));
+        let around = common(first, second);
+        let is_guarded = |own: &Access, their: &Access| {
+            let own_locks = locks(self.summary, own.held.without(around));
+            are_exclusive(own, &own_locks, their, &over_both)
+        };
+        if !is_guarded(first, theirs) || !is_guarded(second, also) {
+            return false;
+        }
+        let cover = self.whole.cover();
+        let mut always = locks(self.summary, around);
+        always.extend(cover.held_by_callers(self.method));
+        let mut their_locks = over_both;
+        their_locks.extend(cover.held_by_callers(other.method));
+        !are_exclusive(first, &always, theirs, &their_locks)
+            && !are_exclusive(second, &always, also, &their_locks)
+            && self.whole.threads().may_overlap(self.method, other.method).is_some()
+    }
+
+    /// Whether each of the two is also written on its own, elsewhere: then they may differ at any time, and who reads
+    /// them one after the other sees nothing that could not be.
+    fn are_independent(&self, first: Variable, second: Variable, but: Option<MethodId>) -> bool {
+        let alone = |one: Variable, other: Variable| {
+            self.whole.variables.writers(one).iter().any(|place| {
+                let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
+                let writes_other = |access: &Access| {
+                    access.is_write && Variable::of(self.whole.program, access) == Some(other)
+                };
+                Some(place.method) != but
+                    && !summary.accesses[place.access.index()].held.is_empty()
+                    && !summary.accesses.iter().any(writes_other)
+                    && !self.whole.threads().of_method(place.method).is_empty()
+            })
+        };
+        alone(first, second) && alone(second, first)
+    }
+
+    /// Whether what was read is read again, and the two compared: the reader sees for itself.
+    fn is_read_again(&self, read: (AccessId, &Item)) -> bool {
+        self.touched(Kind::Read).iter().any(|(again, item)| {
+            *again != read.0
+                && item == read.1
+                && self.access(*again).event != self.access(read.0).event
+                && self.meeting(self.method, read.0, *again).is_some()
+        })
+    }
+
+    /// Whether the two writes are one change in two steps: the same thing is taken here and put there, or others write
+    /// both in one section, and nobody either one alone.
+    fn is_one_change(&self, pair: &Pair, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        self.moves(first, second)
+            || (!self.joints.writing(pair).is_empty()
+                && !self.are_independent(first.1.variable, second.1.variable, Some(self.method)))
+    }
+
+    /// Both change what is there, and by the same value.
+    fn moves(&self, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        let updates = |write: (AccessId, &Item)| {
+            let access = self.access(write.0);
+            matches!(access.member, Member::State(_))
+                || access.value.iter().any(|influence| match influence.root {
+                    Root::Access(read) => {
+                        Item::of(self.whole, self.method, self.access(read)).as_ref() == Some(write.1)
+                    }
+                    Root::Parameter(_) => false,
+                })
+        };
+        let is_static = self.whole.program.method(self.method).access.is_static();
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        let shares = a.value.iter().any(|influence| {
+            let is_this = !is_static && influence.root == Root::Parameter(0);
+            !is_this && b.value.iter().any(|other| other.root == influence.root)
+        });
+        shares && updates(first) && updates(second)
+    }
+
+    /// Whether both happen in one run of the method.
+    fn may_follow(&self, first: &Access, second: &Access) -> bool {
+        let block = |access: &Access| self.outline.events[access.event.index()].block as usize;
+        let (from, to) = (block(first), block(second));
+        if from == to {
+            return true;
+        }
+        let reaches = |from: usize, to: usize| {
+            let mut seen = vec![false; self.outline.blocks.len()];
+            let mut pending = vec![from];
+            while let Some(block) = pending.pop() {
+                for next in self.outline.blocks.successors(block).filter(|next| !next.is_exceptional) {
+                    if next.block == to {
+                        return true;
+                    }
+                    if !std::mem::replace(&mut seen[next.block], true) {
+                        pending.push(next.block);
+                    }
+                }
+            }
+            false
+        };
+        reaches(from, to) || reaches(to, from)
+    }
+}
+
+/// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.
+fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
+    let relations = |access: &Access, held: &[HeldLock]| -> Vec<Relation> {
+        held.iter().filter_map(|lock| Relation::between(&access.base, lock)).collect()
+    };
+    let theirs = relations(their, their_locks);
+    relations(own, own_locks).iter().any(|own| theirs.iter().any(|their| own.excludes(their)))
+}
