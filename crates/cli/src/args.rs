@@ -94,11 +94,28 @@ pub(crate) struct SettingArgs {
     /// Which classes a virtual call may go to: `cha`, all that fit; `rta`, those that some code makes
     #[arg(long, value_name = "KIND", default_value = "rta")]
     call_graph: CallGraphArg,
+
+    /// Take each call of this method to be atomic, as if it were annotated `@Atomic`: `pkg.Class.method`, or a part of
+    /// that from the right; may be repeated. A method that takes locks is atomic as far as they make it so
+    #[arg(long = "atomic", value_name = "CLASS.METHOD")]
+    atomic: Vec<String>,
+
+    /// Let `causal-views` keep to the abstraction of the paper that it comes from: one object per class, nothing refined
+    #[arg(long)]
+    paper: bool,
 }
 
 impl SettingArgs {
-    pub(crate) fn settings(&self) -> program::Settings {
-        program::Settings {
+    pub(crate) fn settings(&self, program: &program::Program) -> anyhow::Result<program::Settings> {
+        let mut atomic = Vec::new();
+        for name in &self.atomic {
+            let named = crate::show::methods_named(program, name);
+            anyhow::ensure!(!named.is_empty(), "there is no method `{name}`{}", crate::show::hint(program, name));
+            atomic.extend(named);
+        }
+        Ok(program::Settings {
+            atomic,
+            paper: self.paper,
             call_graph: match self.call_graph {
                 CallGraphArg::Cha => program::CallGraph::Hierarchy,
                 CallGraphArg::Rta => program::CallGraph::Rapid,
@@ -108,7 +125,7 @@ impl SettingArgs {
                 WorldArg::Closed => World::Closed,
                 WorldArg::Open => World::Open,
             },
-        }
+        })
     }
 }
 
@@ -159,6 +176,10 @@ pub(crate) struct ShowArgs {
     /// List the methods that could not be analysed, and those whose sections do not balance, instead of one method
     #[arg(long)]
     pub(crate) problems: bool,
+
+    /// Print what depends on what in the method, callees included, as a graph for Graphviz (DOT)
+    #[arg(long)]
+    pub(crate) graph: bool,
 
     /// The method or field as `pkg.Class.member`, or a part of that from the right (not with `--problems`); then
     /// directories, class files and archives to look in

@@ -6,6 +6,7 @@ mod causal_views;
 mod lock_pattern;
 mod places;
 mod stale_values;
+mod view_consistency;
 
 use std::cell::LazyCell;
 
@@ -40,7 +41,8 @@ pub struct Checked {
 }
 
 /// All detectors, in the order in which a newcomer should read them.
-pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, causal_views::DETECTOR, lock_pattern::DETECTOR];
+pub static DETECTORS: &[Detector] =
+    &[stale_values::DETECTOR, causal_views::DETECTOR, lock_pattern::DETECTOR, view_consistency::DETECTOR];
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {

@@ -83,8 +83,7 @@ pub static NOT_SERIALIZABLE_TOGETHER: Rule = Rule {
 };
 
 /// All rules, in the order in which a newcomer should read them.
-pub static RULES: &[&Rule] =
-    &[
+pub static RULES: &[&Rule] = &[
     &STALE_VALUE,
     &CHECK_THEN_ACT,
     &TORN_READ,

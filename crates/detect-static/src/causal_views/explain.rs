@@ -1,4 +1,4 @@
-//! What is said of a torn read or a torn write.
+//! What is said of a torn read, a torn write, or a stale value.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,12 @@ use program::outline::MeetingKind;
 use program::summary::{Access, Summary};
 use program::{MethodId, Readable, Variable, Whole};
 
-use super::rules::{Kind, Torn};
+use super::rules::{Kind, Torn, run_at_once};
+use super::stale::{How, Stale};
 use super::views::common;
 use crate::places::Places;
 
-pub(super) fn explain(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<Finding> {
+pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<Finding> {
     let summary = whole.summaries.summary(method)?;
     let others = whole.summaries.summary(torn.other.method)?;
     let readable = Readable::new(whole.program, &whole.summaries, method);
@@ -85,6 +86,59 @@ pub(super) fn explain(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Optio
         sections: Some(SectionPair {
             first: places.section(summary, first_section),
             second: places.section(summary, second_section),
+        }),
+    })
+}
+
+pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Option<Finding> {
+    let summary = whole.summaries.summary(method)?;
+    let readable = Readable::new(whole.program, &whole.summaries, method);
+    let places = Places::new(whole, method);
+    let (read, target) = (&summary.accesses[stale.read.index()], &summary.accesses[stale.target.index()]);
+    let (x, y) = (readable.variable(read), readable.variable(target));
+    let lock = readable.name(&summary.sections[stale.first].lock);
+    let variable = Variable::of(whole.program, read)?;
+    let may_overlap = |writer: &&program::Place| run_at_once(whole, method, writer.method);
+    let writer = whole.variables.writers(variable).iter().find(may_overlap)?;
+    let written = whole.summaries.summary(writer.method)?.accesses.get(writer.access.index())?;
+    let inside = places.inside(target);
+    let last = match stale.how {
+        How::Position => format!("the old value says where to look in `{y}`, under `{lock}` again{inside}"),
+        How::Reentered => format!("the old value goes into `{y}`, under `{lock}` again{inside}"),
+    };
+    let told = [
+        (Thread::a(), places.event(read.event), format!("`{x}` read under `{lock}`{}", places.inside(read))),
+        (Thread::a(), places.event(read.event), format!("`{lock}` let go")),
+        (Thread::b(), places.spot(&written.spot), format!("`{x}` written under `{lock}`")),
+        (Thread::a(), places.event(target.event), last),
+    ];
+    let steps: Vec<Step> = told
+        .into_iter()
+        .zip(1..)
+        .map(|((thread, place, what), number)| Step { number, thread, place: Some(place), what, ran: false })
+        .collect();
+    let message = match stale.how {
+        How::Position => format!("`{x}` may change between (1) and (4), which looks where the old value says"),
+        How::Reentered => format!("`{x}` may change between (1) and (4), and the change is lost"),
+    };
+    let rule = &rules::STALE_VALUE;
+    let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));
+    Some(Finding {
+        rule,
+        evidence: Evidence::Pattern,
+        severity: rule.severity,
+        detectors: BTreeSet::from([super::DETECTOR.name]),
+        message,
+        method: whole.program.names.method_place(whole.program.method_name(method)),
+        variables: variables.map(|variable| variable.readable(whole.program)).collect(),
+        fix: format!("hold `{lock}` from (1) to (4)"),
+        locks: BTreeSet::from([lock]),
+        interleaving: vec![1, 2, 3, 4],
+        steps,
+        count: 1,
+        sections: Some(SectionPair {
+            first: places.section(summary, stale.first),
+            second: places.section(summary, stale.second),
         }),
     })
 }

@@ -13,10 +13,15 @@
 //! method's activation and of one object, under the lock of the section that takes both.
 //! Page: docs/rules/torn-read.md, docs/rules/torn-write.md
 
+mod chain;
 mod explain;
+pub(crate) mod paper;
 mod rules;
+mod stale;
+pub(crate) mod tell;
 mod views;
 
+use finding::Finding;
 use program::{MethodId, Whole};
 use rayon::prelude::*;
 
@@ -30,14 +35,28 @@ pub(crate) const DETECTOR: Detector = Detector {
 };
 
 fn check(whole: &Whole<'_>) -> Checked {
+    let findings = if whole.paper { as_in_the_paper(whole) } else { refined(whole) };
+    Checked { findings, unreadable: Vec::new() }
+}
+
+fn refined(whole: &Whole<'_>) -> Vec<Finding> {
     let joints = views::Joints::of(whole);
     let methods: Vec<MethodId> = whole.program.methods().collect();
-    let findings = methods
+    methods
         .par_iter()
         .flat_map_iter(|method| {
             let torn = rules::torn(whole, &joints, *method);
-            torn.into_iter().filter_map(|torn| explain::explain(whole, *method, &torn))
+            let torn = torn.into_iter().filter_map(|torn| explain::torn(whole, *method, &torn));
+            let stale = stale::stale(whole, *method);
+            torn.chain(stale.into_iter().filter_map(|stale| explain::stale(whole, *method, &stale))).collect::<Vec<_>>()
         })
-        .collect();
-    Checked { findings, unreadable: Vec::new() }
+        .collect()
+}
+
+fn as_in_the_paper(whole: &Whole<'_>) -> Vec<Finding> {
+    let views = paper::views(whole);
+    let races = paper::races(whole, &views);
+    let told = races.iter().map(|race| tell::race(whole, DETECTOR.name, &views, race));
+    let escapes = paper::escapes(whole);
+    told.chain(escapes.iter().filter_map(|escape| tell::escape(whole, DETECTOR.name, escape))).collect()
 }

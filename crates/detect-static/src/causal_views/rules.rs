@@ -1,14 +1,18 @@
 //! Which pairs of sections tear apart what another section takes as one.
 
-use program::outline::{Member, Outline, SectionSet};
+use program::outline::{MeetingKind, Member, Name, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Summary};
+use program::thread::{EntryId, EntryKind};
 use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::views::{Item, Joint, Joints, Pair, common, view};
 
+/// More accesses of one variable in one section than this are not asked.
+const MAX_LIKE: usize = 6;
+
 /// What is torn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Two sections read what another one writes as a whole.
     Read,
     /// Two sections write what another one reads as a whole.
@@ -88,7 +92,7 @@ impl Asking<'_> {
         if others.is_empty() || self.access(first.0).event == self.access(second.0).event {
             return None;
         }
-        if !self.are_apart(kind, first, second) || !self.is_shared(first.1) || !self.is_shared(second.1) {
+        if !self.are_apart(kind, first, second) || !is_shared(self.whole, first.1) || !is_shared(self.whole, second.1) {
             return None;
         }
         let (a, b) = (self.access(first.0), self.access(second.0));
@@ -100,7 +104,7 @@ impl Asking<'_> {
                 }
                 let other = **others.first()?;
                 let met = self.meeting(self.method, first.0, second.0)?;
-                if self.is_read_again(first) || self.is_read_again(second) {
+                if self.is_checked_again(&other) {
                     return None;
                 }
                 Some(Torn { kind, first: first.0, second: second.0, other, met })
@@ -110,7 +114,7 @@ impl Asking<'_> {
                     return None;
                 }
                 others.into_iter().find_map(|other| {
-                    let met = self.meeting(other.method, other.first, other.second)?;
+                    let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other))?;
                     Some(Torn { kind, first: first.0, second: second.0, other: *other, met })
                 })
             }
@@ -132,20 +136,7 @@ impl Asking<'_> {
         };
         let around = common(a, b);
         let (first_only, second_only) = (a.held.without(around), b.held.without(around));
-        !first_only.is_empty()
-            && !second_only.is_empty()
-            && !has(first_only, second.1)
-            && !has(second_only, first.1)
-    }
-
-    /// Whether threads can get in each other's way there.
-    fn is_shared(&self, item: &Item) -> bool {
-        let sharings = self.whole.sharings();
-        let sharing = match item.variable {
-            Variable::Field(field) => sharings.field(field),
-            Variable::Held(field) => sharings.contents(field),
-        };
-        sharing.is_none_or(|sharing| sharing.is_shared())
+        !first_only.is_empty() && !second_only.is_empty() && !has(first_only, second.1) && !has(second_only, first.1)
     }
 
     /// Whether the other section can come between the two, and is one with each of them: it holds the lock that they
@@ -164,24 +155,31 @@ impl Asking<'_> {
         }
         let cover = self.whole.cover();
         let mut always = locks(self.summary, around);
+        // A lock by a name of the method's own may be any of those that the other section holds.
+        if always.iter().any(|lock| !is_known(&lock.name)) {
+            return false;
+        }
         always.extend(cover.held_by_callers(self.method));
         let mut their_locks = over_both;
         their_locks.extend(cover.held_by_callers(other.method));
         !are_exclusive(first, &always, theirs, &their_locks)
             && !are_exclusive(second, &always, also, &their_locks)
-            && self.whole.threads().may_overlap(self.method, other.method).is_some()
+            && run_at_once(self.whole, self.method, other.method)
     }
 
     /// Whether each of the two is also written on its own, elsewhere: then they may differ at any time, and who reads
-    /// them one after the other sees nothing that could not be.
+    /// them one after the other sees nothing that could not be. What `but` calls, and nobody else, is a part of it.
     fn are_independent(&self, first: Variable, second: Variable, but: Option<MethodId>) -> bool {
+        let is_part = |method: MethodId| {
+            let callers = self.whole.calls.callers(method);
+            Some(method) == but || (!callers.is_empty() && callers.iter().all(|caller| Some(*caller) == but))
+        };
         let alone = |one: Variable, other: Variable| {
             self.whole.variables.writers(one).iter().any(|place| {
                 let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
-                let writes_other = |access: &Access| {
-                    access.is_write && Variable::of(self.whole.program, access) == Some(other)
-                };
-                Some(place.method) != but
+                let writes_other =
+                    |access: &Access| access.is_write && Variable::of(self.whole.program, access) == Some(other);
+                !is_part(place.method)
                     && !summary.accesses[place.access.index()].held.is_empty()
                     && !summary.accesses.iter().any(writes_other)
                     && !self.whole.threads().of_method(place.method).is_empty()
@@ -190,13 +188,20 @@ impl Asking<'_> {
         alone(first, second) && alone(second, first)
     }
 
-    /// Whether what was read is read again, and the two compared: the reader sees for itself.
-    fn is_read_again(&self, read: (AccessId, &Item)) -> bool {
-        self.touched(Kind::Read).iter().any(|(again, item)| {
-            *again != read.0
-                && item == read.1
-                && self.access(*again).event != self.access(read.0).event
-                && self.meeting(self.method, read.0, *again).is_some()
+    /// Whether something that the other section writes, a version or the data itself, is read twice and the two
+    /// compared: the reader sees for itself.
+    fn is_checked_again(&self, other: &Joint) -> bool {
+        let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
+        let section = common(&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
+        let written = view(self.whole, other.method, summary, true, |access| access.held.0 & section.0 != 0);
+        let reads = self.touched(Kind::Read);
+        reads.iter().enumerate().any(|(index, (read, item))| {
+            written.iter().any(|(_, written)| written.variable == item.variable)
+                && reads[index + 1..].iter().any(|(again, same)| {
+                    same == item
+                        && self.access(*again).event != self.access(*read).event
+                        && self.meeting(self.method, *read, *again).is_some()
+                })
         })
     }
 
@@ -206,6 +211,44 @@ impl Asking<'_> {
         self.moves(first, second)
             || (!self.joints.writing(pair).is_empty()
                 && !self.are_independent(first.1.variable, second.1.variable, Some(self.method)))
+    }
+
+    /// Where a section that reads both uses them together.
+    fn use_together(&self, reader: &Joint) -> Option<Met> {
+        let (first, second) = (self.likes(reader, reader.first), self.likes(reader, reader.second));
+        let mut pairs = first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b)));
+        pairs.find_map(|(a, b)| self.meeting(reader.method, a, b))
+    }
+
+    /// Whether the reader finds the one by what the other tells, and that is written first: it is told of what is not
+    /// yet there. The other way around nobody looks before all is there.
+    fn looked_up_too_early(&self, first: &Access, second: &Access, reader: &Joint) -> Option<Met> {
+        let summary = self.whole.summaries.summary(reader.method)?;
+        let (index, content) =
+            if first.event <= second.event { (reader.first, reader.second) } else { (reader.second, reader.first) };
+        let index = self.likes(reader, index);
+        self.likes(reader, content).into_iter().find_map(|content| {
+            let content = &summary.accesses[content.index()];
+            let is_found = content.address.iter().any(|influence| match influence.root {
+                Root::Access(access) => index.contains(&access),
+                Root::Parameter(_) => false,
+            });
+            is_found.then_some(Met { spot: content.spot, kind: MeetingKind::Computed })
+        })
+    }
+
+    /// All accesses of a section that touch the same as one of them, in the same way.
+    fn likes(&self, joint: &Joint, access: AccessId) -> Vec<AccessId> {
+        let Some(summary) = self.whole.summaries.summary(joint.method) else { return Vec::new() };
+        let one = &summary.accesses[access.index()];
+        let item = Item::of(self.whole, joint.method, one);
+        let accesses = summary.accesses.iter().enumerate();
+        let same = accesses.filter(|(_, other)| {
+            other.is_write == one.is_write
+                && other.held.0 & one.held.0 != 0
+                && Item::of(self.whole, joint.method, other) == item
+        });
+        same.map(|(index, _)| AccessId(index as u32)).take(MAX_LIKE).collect()
     }
 
     /// Both change what is there, and by the same value.
@@ -253,6 +296,33 @@ impl Asking<'_> {
         };
         reaches(from, to) || reaches(to, from)
     }
+}
+
+/// Whether two threads may be in the two methods at the same time. Code that nobody sees is not taken to call a class from
+/// two threads that never takes a lock itself: such a class is not made for that.
+pub(super) fn run_at_once(whole: &Whole<'_>, method: MethodId, other: MethodId) -> bool {
+    let threads = whole.threads();
+    let is_open = |entry: EntryId| threads.entry(entry).kind == EntryKind::Callers;
+    let program = whole.program;
+    let locks = || program.methods_of(program.class_of(method)).any(|own| program.may_lock(own));
+    threads.of_method(method).iter().any(|first| {
+        threads.of_method(other).iter().any(|second| threads.overlap(*first, *second)) && (!is_open(*first) || locks())
+    })
+}
+
+/// Whether a name tells which object it is, seen from the method's caller.
+fn is_known(name: &Name) -> bool {
+    matches!(name.start, Start::Parameter(_) | Start::Static(_) | Start::Class(_))
+}
+
+/// Whether threads can get in each other's way there.
+pub(super) fn is_shared(whole: &Whole<'_>, item: &Item) -> bool {
+    let sharings = whole.sharings();
+    let sharing = match item.variable {
+        Variable::Field(field) => sharings.field(field),
+        Variable::Held(field) => sharings.contents(field),
+    };
+    sharing.is_none_or(|sharing| sharing.is_shared())
 }
 
 /// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.

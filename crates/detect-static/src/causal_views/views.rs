@@ -28,10 +28,10 @@ impl Item {
         let owner = match (access.member, variable) {
             (Member::Static(_), _) => None,
             (_, Variable::Field(_)) => Some(access.base.clone()),
-            (_, Variable::Held(_)) => match access.base.steps.split_last() {
-                Some((_, rest)) => Some(Name { start: access.base.start, steps: rest.iter().copied().collect() }),
-                None => None,
-            },
+            (_, Variable::Held(_)) => {
+                let holder = access.base.steps.split_last();
+                holder.map(|(_, rest)| Name { start: access.base.start, steps: rest.iter().copied().collect() })
+            }
         };
         if let Some(owner) = &owner
             && (matches!(owner.start, Start::New(_) | Start::Unknown) || is_made(whole, method, owner))
@@ -53,6 +53,8 @@ fn is_made(whole: &Whole<'_>, method: MethodId, owner: &Name) -> bool {
 enum Side {
     Static,
     Below(SmallVec<[NameStep; 2]>),
+    /// One of two objects that have nothing in common but their class.
+    Sibling,
 }
 
 /// Two variables of objects that belong together, whatever a method calls the objects.
@@ -66,15 +68,17 @@ impl Pair {
     /// None if the two are one, or if nothing tells how the objects belong together.
     pub(super) fn of(first: &Item, second: &Item) -> Option<Pair> {
         let (a, b) = match (&first.owner, &second.owner) {
+            _ if first == second => return None,
             (None, None) => (Side::Static, Side::Static),
+            // The same field of two objects: from here to there.
+            (Some(_), Some(_)) if first.variable == second.variable => (Side::Sibling, Side::Sibling),
             (Some(a), Some(b)) if a.start == b.start => {
                 let common = a.steps.iter().zip(&b.steps).take_while(|(a, b)| a == b).count();
                 (below(&a.steps[common..])?, below(&b.steps[common..])?)
             }
             _ => return None,
         };
-        let pair = Pair { first: (first.variable, a), second: (second.variable, b) };
-        (pair.first != pair.second).then_some(pair)
+        Some(Pair { first: (first.variable, a), second: (second.variable, b) })
     }
 }
 

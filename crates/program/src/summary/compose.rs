@@ -28,9 +28,19 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    /// Outlines and summarises the methods that `wanted` accepts.
-    pub fn of(program: &Program, calls: &Calls, wanted: impl Fn(MethodId) -> bool + Sync) -> Summaries {
-        let outlines = outlines(program, &wanted);
+    /// Outlines and summarises the methods that `wanted` accepts; each of `atomic` is one section.
+    pub fn of(
+        program: &Program,
+        calls: &Calls,
+        atomic: &[MethodId],
+        wanted: impl Fn(MethodId) -> bool + Sync,
+    ) -> Summaries {
+        let mut outlines = outlines(program, &wanted);
+        for method in atomic {
+            if let Some(outline) = &mut outlines[method.index()] {
+                crate::atomic::enclose(program, outline);
+            }
+        }
         let holdings = Holdings::of(program, calls, &outlines);
         let mut all = Summaries { outlines, summaries: Vec::new(), holdings };
         all.summaries.resize_with(program.known_method_count(), || None);
@@ -62,7 +72,10 @@ impl Summaries {
                 let known = |method: MethodId| {
                     done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
                 };
-                next.push((*member, composed(program, calls, &self.holdings, *member, members, outline, &known).summary));
+                next.push((
+                    *member,
+                    composed(program, calls, &self.holdings, *member, members, outline, &known).summary,
+                ));
             }
             if next == done {
                 break;

@@ -34,6 +34,25 @@ impl Summaries {
     }
 }
 
+impl Summaries {
+    /// The meetings in a method's own code: the line, and where each side comes from.
+    pub(crate) fn meetings(
+        &self,
+        program: &Program,
+        calls: &Calls,
+        method: MethodId,
+    ) -> Vec<(Option<u32>, Vec<Influences>)> {
+        let (Some(outline), Ok(Some(body))) = (self.outline(method), program.body(method)) else { return Vec::new() };
+        let known = |method: MethodId| self.summary(method);
+        let component = [method];
+        let composing = composed(program, calls, &self.holdings, method, &component, outline, &known);
+        let own = meetings(program, &body).into_iter();
+        let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_)));
+        told.map(|meeting| (meeting.line, meeting.sides.iter().map(|side| composing.influences(side)).collect()))
+            .collect()
+    }
+}
+
 struct Asking<'a> {
     program: &'a Program,
     calls: &'a Calls,
@@ -112,7 +131,10 @@ impl Asking<'_> {
                 for b in roots(&second_given, inside(second)) {
                     // Both from inside is the callee's own business.
                     let is_new = matches!(a, Root::Parameter(_)) || matches!(b, Root::Parameter(_));
-                    if is_new && a != b && let Some(met) = self.meeting(*target, a, b, depth - 1) {
+                    if is_new
+                        && a != b
+                        && let Some(met) = self.meeting(*target, a, b, depth - 1)
+                    {
                         return Some(met);
                     }
                 }
@@ -154,7 +176,10 @@ impl Asking<'_> {
 
 /// Whether a method returns a number or a truth value.
 fn returns_number(descriptor: &str) -> bool {
-    descriptor.rsplit(')').next().is_some_and(|returned| matches!(returned, "Z" | "B" | "C" | "S" | "I" | "J" | "F" | "D"))
+    descriptor
+        .rsplit(')')
+        .next()
+        .is_some_and(|returned| matches!(returned, "Z" | "B" | "C" | "S" | "I" | "J" | "F" | "D"))
 }
 
 /// Whether one side has the one root and another side the other.
@@ -168,8 +193,7 @@ fn meet(sides: &[Influences], first: Root, second: Root) -> bool {
 /// The number that an access of a call has in the callee's own summary.
 fn in_callee(summary: &Summary, callee: &Summary, access: AccessId) -> Option<AccessId> {
     let access = &summary.accesses[access.index()];
-    let is_it = |own: &super::Access| {
-        own.spot == access.spot && own.member == access.member && own.is_write == access.is_write
-    };
+    let is_it =
+        |own: &super::Access| own.spot == access.spot && own.member == access.member && own.is_write == access.is_write;
     callee.accesses.iter().position(is_it).map(|index| AccessId(index as u32))
 }
