@@ -6,7 +6,26 @@ use detect_static::{DETECTORS, Detector, check_with};
 use program::{Known, Program, Settings};
 
 /// By program: how many findings in the paper's abstraction, and how many of view consistency.
-const TOLD: &[(&str, usize, usize)] = &[];
+const TOLD: &[(&str, usize, usize)] = &[
+    ("check_then_act/AllocateVector.java", 1, 0),
+    // One is false: the second look at `best` is not seen as such.
+    ("check_then_act/Knight.java", 2, 0),
+    // One is false: what is counted has nothing to do with what decides.
+    ("stale_value/AtomicMarks.java", 2, 0),
+    ("stale_value/CharBuffer.java", 0, 1),
+    ("stale_value/Handed.java", 0, 0),
+    ("stale_value/Reporting.java", 1, 0),
+    // One is false: the second section makes sure.
+    ("stale_value/Update.java", 2, 0),
+    ("torn_read/AtomicPair.java", 1, 1),
+    ("torn_read/Connection.java", 2, 7),
+    ("torn_read/Coordinates.java", 1, 1),
+    ("torn_read/Pair.java", 1, 1),
+    ("torn_write/Database.java", 3, 2),
+    ("torn_write/RemoteAgent.java", 1, 1),
+    ("torn_write/Swap.java", 1, 1),
+    ("torn_write/Ward.java", 1, 1),
+];
 
 fn findings(program: &Program, detector: &str, settings: Settings) -> Vec<String> {
     let detectors: Vec<&Detector> = DETECTORS.iter().filter(|known| known.name == detector).collect();

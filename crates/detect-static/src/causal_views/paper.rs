@@ -9,6 +9,7 @@ use rustc_hash::FxHashSet;
 
 use super::chain::{Set, difference, maximal, set, torn};
 use super::rules::Kind;
+use super::views::own;
 
 /// What one section touches.
 pub(crate) struct View {
@@ -52,7 +53,7 @@ pub(crate) fn views(whole: &Whole<'_>) -> Vec<View> {
             let touched = |is_write: bool| {
                 let inside = summary.accesses.iter().filter(|access| access.held.contains(number));
                 let wanted = inside.filter(|access| access.is_write == is_write);
-                set(wanted.filter_map(|access| Variable::of(whole.program, access)))
+                set(wanted.filter_map(|access| own(whole, access)))
             };
             let (reads, writes) = (touched(false), touched(true));
             if !reads.is_empty() || !writes.is_empty() {
@@ -218,13 +219,13 @@ pub(super) fn escapes(whole: &Whole<'_>) -> Vec<Escape> {
             continue;
         }
         for (index, write) in summary.accesses.iter().enumerate() {
-            if !write.is_write || write.held.is_empty() || Variable::of(whole.program, write).is_none() {
+            if !write.is_write || write.held.is_empty() || own(whole, write).is_none() {
                 continue;
             }
             for influence in write.value.iter().chain(&write.control) {
                 let Root::Access(read) = influence.root else { continue };
                 let Some((first, second)) = left(summary, read, influence.ended, write.held) else { continue };
-                let variable = Variable::of(whole.program, &summary.accesses[read.index()]);
+                let variable = own(whole, &summary.accesses[read.index()]);
                 let is_written = variable.is_some_and(|variable| !whole.variables.writers(variable).is_empty());
                 // Two accesses of one call are the callee's business, unless it is left and entered again.
                 let is_apart = summary.accesses[read.index()].event != write.event || first == second;

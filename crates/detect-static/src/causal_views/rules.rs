@@ -41,7 +41,11 @@ pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, method: MethodId) -> Vec<
     let asking = Asking { whole, joints, method, summary, outline };
     let mut found: Vec<(Torn, [Variable; 2])> = Vec::new();
     for kind in [Kind::Read, Kind::Write] {
-        let touched = asking.touched(kind);
+        let mut touched = asking.touched(kind);
+        touched.retain(|(_, item)| match kind {
+            Kind::Read => joints.writes(item.variable),
+            Kind::Write => joints.reads(item.variable),
+        });
         for (index, (first, item)) in touched.iter().enumerate() {
             for (second, other) in &touched[index + 1..] {
                 let variables = [item.variable, other.variable];
@@ -92,33 +96,39 @@ impl Asking<'_> {
         if others.is_empty() || self.access(first.0).event == self.access(second.0).event {
             return None;
         }
-        if !self.are_apart(kind, first, second) || !is_shared(self.whole, first.1) || !is_shared(self.whole, second.1) {
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        if !self.are_apart(kind, first, second) {
             return None;
         }
-        let (a, b) = (self.access(first.0), self.access(second.0));
         let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
-        match kind {
+        let torn = |other: &Joint, met: Met| Torn { kind, first: first.0, second: second.0, other: *other, met };
+        let found = match kind {
             Kind::Read => {
-                if self.are_independent(first.1.variable, second.1.variable, None) {
-                    return None;
-                }
-                let other = **others.first()?;
-                let met = self.meeting(self.method, first.0, second.0)?;
-                if self.is_checked_again(&other) {
-                    return None;
-                }
-                Some(Torn { kind, first: first.0, second: second.0, other, met })
+                let met = others.first().and_then(|_| self.meeting(self.method, first.0, second.0))?;
+                let is_real = |other: &&Joint| !self.is_checked_again(other) && self.runs_with(other);
+                torn(others.into_iter().find(is_real)?, met)
             }
             Kind::Write => {
-                if !self.is_one_change(&pair, first, second) || !self.may_follow(a, b) {
+                let may_be_one = self.moves(first, second) || !self.joints.writing(&pair).is_empty();
+                if !may_be_one || !self.may_follow(a, b) {
                     return None;
                 }
                 others.into_iter().find_map(|other| {
                     let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other))?;
-                    Some(Torn { kind, first: first.0, second: second.0, other: *other, met })
-                })
+                    self.runs_with(other).then(|| torn(other, met))
+                })?
             }
-        }
+        };
+        let are_one = match kind {
+            Kind::Read => !self.are_independent(first.1.variable, second.1.variable, None),
+            Kind::Write => self.is_one_change(&pair, first, second),
+        };
+        (are_one && is_shared(self.whole, first.1) && is_shared(self.whole, second.1)).then_some(found)
+    }
+
+    /// Whether another thread may be in that section meanwhile. Asked late: it needs the whole program.
+    fn runs_with(&self, other: &Joint) -> bool {
+        run_at_once(self.whole, self.method, other.method)
     }
 
     fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {
@@ -162,9 +172,7 @@ impl Asking<'_> {
         always.extend(cover.held_by_callers(self.method));
         let mut their_locks = over_both;
         their_locks.extend(cover.held_by_callers(other.method));
-        !are_exclusive(first, &always, theirs, &their_locks)
-            && !are_exclusive(second, &always, also, &their_locks)
-            && run_at_once(self.whole, self.method, other.method)
+        !are_exclusive(first, &always, theirs, &their_locks) && !are_exclusive(second, &always, also, &their_locks)
     }
 
     /// Whether each of the two is also written on its own, elsewhere: then they may differ at any time, and who reads

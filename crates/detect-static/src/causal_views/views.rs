@@ -4,7 +4,7 @@ use program::outline::{Member, Name, NameStep, SectionSet, Start};
 use program::summary::{Access, AccessId, Summary};
 use program::{LockKind, MethodId, Variable, Whole};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 /// Sections that touch more than this many variables say little about any two of them.
@@ -24,7 +24,7 @@ pub(super) struct Item {
 impl Item {
     /// What an access touches, if the object has a name and others may have it.
     pub(super) fn of(whole: &Whole<'_>, method: MethodId, access: &Access) -> Option<Item> {
-        let variable = Variable::of(whole.program, access)?;
+        let variable = own(whole, access)?;
         let owner = match (access.member, variable) {
             (Member::Static(_), _) => None,
             (_, Variable::Field(_)) => Some(access.base.clone()),
@@ -40,6 +40,12 @@ impl Item {
         }
         Some(Item { variable, owner })
     }
+}
+
+/// The variable of an access, if it is one of the program's own: not so the console.
+pub(super) fn own(whole: &Whole<'_>, access: &Access) -> Option<Variable> {
+    let variable = Variable::of(whole.program, access)?;
+    whole.program.is_checked(whole.program.class_of_field(variable.field())).then_some(variable)
 }
 
 /// Whether the object is the one that a constructor makes.
@@ -100,24 +106,40 @@ pub(super) struct Joint {
 pub(super) struct Joints {
     writes: FxHashMap<Pair, Vec<Joint>>,
     reads: FxHashMap<Pair, Vec<Joint>>,
+    /// Variables of pairs that are written, and that are read.
+    written: FxHashSet<Variable>,
+    read: FxHashSet<Variable>,
 }
 
 impl Joints {
     pub(super) fn of(whole: &Whole<'_>) -> Joints {
         let methods: Vec<MethodId> = whole.program.methods().collect();
         let collect = |is_write: bool| {
+            let mut variables: FxHashSet<Variable> = FxHashSet::default();
             let found: Vec<(Pair, Joint)> =
                 methods.par_iter().flat_map_iter(|method| joints(whole, *method, is_write)).collect();
             let mut all: FxHashMap<Pair, Vec<Joint>> = FxHashMap::default();
             for (pair, joint) in found {
+                variables.insert(pair.first.0);
                 let known = all.entry(pair).or_default();
                 if known.len() < MAX_JOINT && !known.contains(&joint) {
                     known.push(joint);
                 }
             }
-            all
+            (all, variables)
         };
-        Joints { writes: collect(true), reads: collect(false) }
+        let ((writes, written), (reads, read)) = (collect(true), collect(false));
+        Joints { writes, reads, written, read }
+    }
+
+    /// Whether some section writes the variable with another one.
+    pub(super) fn writes(&self, variable: Variable) -> bool {
+        self.written.contains(&variable)
+    }
+
+    /// Whether some section reads the variable with another one.
+    pub(super) fn reads(&self, variable: Variable) -> bool {
+        self.read.contains(&variable)
     }
 
     pub(super) fn writing(&self, pair: &Pair) -> &[Joint] {
