@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, feed};
+use recording::Follow;
 use report::{Events, Inputs, Report, Run, Skipped};
 use trace::{Action, Reader};
 
@@ -21,7 +22,7 @@ const INCOMPLETE: u8 = 3;
 
 #[derive(Args)]
 pub(crate) struct AnalyzeArgs {
-    /// The trace, text or binary; `-` is standard input
+    /// The trace, text or binary, or the folder that an agent recorded to; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -89,6 +90,11 @@ pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read + Send>>> {
     let input: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
+        if Follow::is_recording(file) {
+            let follow = Follow::new(file).with_context(|| shown(file))?;
+            let input: Box<dyn Read + Send> = Box::new(follow.reader(|| false));
+            return Reader::new(input).with_context(|| shown(file));
+        }
         let input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         if input.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             bail!("cannot read `{}`: it is a directory", file.display());

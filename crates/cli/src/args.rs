@@ -8,6 +8,7 @@ use program::thread::World;
 
 use crate::analyze::AnalyzeArgs;
 use crate::convert::TraceArgs;
+use crate::record::RecordArgs;
 
 /// Finds atomicity violations in JVM programs.
 ///
@@ -30,6 +31,10 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but a part of the trace was lost.
     Analyze(AnalyzeArgs),
+    /// Run a program and keep what its threads did, for `fissure analyze`
+    ///
+    /// Exit code: the program's own; 2 if it could not be started.
+    Record(RecordArgs),
     /// Turn a trace into text or into its binary form
     ///
     /// Exit code: 0 all was written; 2 wrong usage or input; 3 a part of the trace was lost, the rest was written.

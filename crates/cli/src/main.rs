@@ -7,8 +7,10 @@ mod convert;
 mod explain;
 mod input;
 mod known;
+mod launch;
 mod nearest;
 mod output;
+mod record;
 mod show;
 mod sources;
 
@@ -58,6 +60,7 @@ fn run(command: &Command) -> Result<ExitCode> {
     match command {
         Command::Check(args) => check::run(args),
         Command::Analyze(args) => analyze::run(args),
+        Command::Record(args) => record::run(args),
         Command::Trace(args) => convert::run(args),
         Command::Show(args) => show::run(args),
         Command::Explain(args) => explain::run(args),
