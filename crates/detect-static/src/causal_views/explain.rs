@@ -8,7 +8,7 @@ use program::outline::MeetingKind;
 use program::summary::{Access, Summary};
 use program::{MethodId, Readable, Variable, Whole};
 
-use super::rules::{Kind, Torn, run_at_once};
+use super::rules::{Kind, Torn};
 use super::stale::{How, Stale};
 use super::views::common;
 use crate::places::Places;
@@ -97,13 +97,11 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
     let (read, target) = (&summary.accesses[stale.read.index()], &summary.accesses[stale.target.index()]);
     let (x, y) = (readable.variable(read), readable.variable(target));
     let lock = readable.name(&summary.sections[stale.first].lock);
-    let variable = Variable::of(whole.program, read)?;
-    let may_overlap = |writer: &&program::Place| run_at_once(whole, method, writer.method);
-    let writer = whole.variables.writers(variable).iter().find(may_overlap)?;
-    let written = whole.summaries.summary(writer.method)?.accesses.get(writer.access.index())?;
+    let written = whole.summaries.summary(stale.writer.method)?.accesses.get(stale.writer.access.index())?;
     let inside = places.inside(target);
     let last = match stale.how {
         How::Position => format!("the old value says where to look in `{y}`, under `{lock}` again{inside}"),
+        How::Bound => format!("`{y}` asked for a position that was checked, under `{lock}` again{inside}"),
         How::Reentered => format!("the old value goes into `{y}`, under `{lock}` again{inside}"),
     };
     let told = [
@@ -119,9 +117,13 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         .collect();
     let message = match stale.how {
         How::Position => format!("`{x}` may change between (1) and (4), which looks where the old value says"),
+        How::Bound => format!("`{x}` may change between (1) and (4), and what was checked no longer holds"),
         How::Reentered => format!("`{x}` may change between (1) and (4), and the change is lost"),
     };
-    let rule = &rules::STALE_VALUE;
+    let rule = match stale.how {
+        How::Bound => &rules::CHECK_THEN_ACT,
+        How::Position | How::Reentered => &rules::STALE_VALUE,
+    };
     let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));
     Some(Finding {
         rule,

@@ -87,7 +87,7 @@ impl Asking<'_> {
     }
 
     fn pair(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> Option<Torn> {
-        let pair = Pair::of(first.1, second.1)?;
+        let pair = Pair::of(self.whole, first.1, second.1)?;
         let others = match kind {
             Kind::Read => self.joints.writing(&pair),
             Kind::Write => self.joints.reading(&pair),

@@ -1,10 +1,10 @@
-//! Stale values over the dependency graph that reach more than a write: a position worked out from old data, and what a
-//! section gives out and gets back when it is entered again.
+//! Stale values over the dependency graph that reach more than a write: a position worked out from old data or checked
+//! against it, and what a section gives out and gets back when it is entered again.
 
-use program::model::State;
+use program::model::{State, only_adds};
 use program::outline::{Action, Member};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{MethodId, Relation, Variable, Whole, locks};
+use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::paper::left;
 use super::rules::{is_shared, run_at_once};
@@ -15,6 +15,8 @@ use super::views::{Item, Pair, common};
 pub(super) enum How {
     /// It says where to look.
     Position,
+    /// It says that a position is there.
+    Bound,
     /// It is written by the section that gave it out.
     Reentered,
 }
@@ -27,6 +29,16 @@ pub(super) struct Stale {
     pub(super) target: AccessId,
     pub(super) first: usize,
     pub(super) second: usize,
+    /// A write that another thread may do in between.
+    pub(super) writer: Place,
+}
+
+/// What flows where, before it is asked who else writes.
+struct Flow {
+    how: How,
+    read: AccessId,
+    first: usize,
+    second: usize,
 }
 
 /// One for each variable of the method.
@@ -39,13 +51,19 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     let mut found: Vec<(Stale, Variable)> = Vec::new();
     for (index, target) in summary.accesses.iter().enumerate() {
         let flows = target.address.iter().map(|influence| (How::Position, influence));
+        let bounds = target.control.iter().map(|influence| (How::Bound, influence));
         let values = target.value.iter().map(|influence| (How::Reentered, influence));
-        for (how, influence) in flows.chain(values) {
-            let Some(stale) = asking.flow(how, AccessId(index as u32), target, influence) else { continue };
-            let read = &summary.accesses[stale.read.index()];
-            let Some(variable) = Variable::of(whole.program, read) else { continue };
-            if !found.iter().any(|(_, told)| *told == variable) && asking.is_mistake(&stale, read, target) {
-                found.push((stale, variable));
+        for (how, influence) in flows.chain(bounds).chain(values) {
+            let Some(flow) = asking.flow(how, target, influence) else { continue };
+            let access = &summary.accesses[flow.read.index()];
+            let Some(variable) = Variable::of(whole.program, access) else { continue };
+            if found.iter().any(|(_, told)| *told == variable) {
+                continue;
+            }
+            if let Some(writer) = asking.mistake(&flow, access, target) {
+                let Flow { how, read, first, second } = flow;
+                let target = AccessId(index as u32);
+                found.push((Stale { how, read, target, first, second, writer }, variable));
             }
         }
     }
@@ -59,29 +77,37 @@ struct Asking<'a> {
 }
 
 impl Asking<'_> {
-    fn flow(&self, how: How, target: AccessId, access: &Access, influence: &Influence) -> Option<Stale> {
+    fn flow(&self, how: How, access: &Access, influence: &Influence) -> Option<Flow> {
         let Root::Access(read) = influence.root else { return None };
         let (first, second) = left(self.summary, read, influence.ended, access.held)?;
         let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
         let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
         let is_one_call = self.summary.accesses[read.index()].event == access.event;
         let is_wanted = match how {
-            How::Position => !is_one_call && is_same_lock && is_position(access.member),
+            How::Position | How::Bound => !is_one_call && is_same_lock && is_position(access.member),
             How::Reentered => is_one_call && first == second && access.is_write,
         };
-        is_wanted.then_some(Stale { how, read, target, first, second })
+        is_wanted.then_some(Flow { how, read, first, second })
     }
 
-    fn is_mistake(&self, stale: &Stale, read: &Access, target: &Access) -> bool {
+    /// The write that another thread may do in between, if it is a mistake.
+    fn mistake(&self, stale: &Flow, read: &Access, target: &Access) -> Option<Place> {
         let item = |access: &Access| Item::of(self.whole, self.method, access);
-        let (Some(seen), Some(reached)) = (item(read), item(target)) else { return false };
+        let (seen, reached) = (item(read)?, item(target)?);
         let is_position = || self.tells_position(read) && self.takes_position(target);
-        (stale.how != How::Position || is_position())
-            && (seen == reached || Pair::of(&seen, &reached).is_some())
+        let is_wanted = match stale.how {
+            How::Position => is_position() && !self.is_reserved(stale, &seen, &reached),
+            How::Bound => is_position() && seen == reached && !self.is_reserved(stale, &seen, &reached),
+            // An object that is exchanged for another one is handed over.
+            How::Reentered => self.tells_position(read),
+        };
+        let is_stale = is_wanted
+            && (seen == reached || Pair::of(self.whole, &seen, &reached).is_some())
+            && self.is_for_threads(stale, read, &seen)
             && self.whole.variables.belong_together(seen.variable, reached.variable)
-            && self.is_changed(&seen)
             && !self.is_validated(stale, &seen, target)
-            && !self.is_covered(stale, read, target)
+            && !self.is_covered(stale, read, target);
+        is_stale.then(|| self.change(&seen)).flatten()
     }
 
     /// Whether what is read is a number, such as a size or an index.
@@ -112,14 +138,43 @@ impl Asking<'_> {
         outline.events.iter().find(|event| event.pc == access.spot.pc).map(|event| &event.action)
     }
 
-    /// Whether another thread may write it.
-    fn is_changed(&self, item: &Item) -> bool {
+    /// Whether the first section has changed what it reads or what is looked at: it has made a place of its own.
+    fn is_reserved(&self, stale: &Flow, seen: &Item, reached: &Item) -> bool {
+        let mut inside = self.summary.accesses.iter().filter(|access| access.held.contains(stale.first));
+        inside.any(|access| {
+            let item = Item::of(self.whole, self.method, access);
+            access.is_write && (item.as_ref() == Some(seen) || item.as_ref() == Some(reached))
+        })
+    }
+
+    /// Whether the lock is there for threads. Old collections and buffers lock whether one wants it or not; that counts
+    /// where the class that has them takes locks of its own.
+    fn is_for_threads(&self, stale: &Flow, read: &Access, seen: &Item) -> bool {
+        let section = &self.summary.sections[stale.first];
+        let is_by_habit = section.kind == LockKind::Monitor && section.spot == read.spot;
+        let program = self.whole.program;
+        let class = program.class_of_field(seen.variable.field());
+        !is_by_habit || program.methods_of(class).any(|method| program.may_lock(method))
+    }
+
+    /// A write by another thread; of a collection, one that may make it smaller.
+    fn change(&self, item: &Item) -> Option<Place> {
         let writers = self.whole.variables.writers(item.variable);
-        is_shared(self.whole, item) && writers.iter().any(|writer| run_at_once(self.whole, self.method, writer.method))
+        writers.iter().copied().find(|writer| self.is_change(writer)).filter(|_| is_shared(self.whole, item))
+    }
+
+    fn is_change(&self, writer: &Place) -> bool {
+        let summary = self.whole.summaries.summary(writer.method);
+        let Some(write) = summary.and_then(|summary| summary.accesses.get(writer.access.index())) else { return false };
+        let only_adds = match self.action(write) {
+            Some(Action::Call { method, .. }) => only_adds(self.whole.program.names.text(method.name)),
+            _ => false,
+        };
+        !only_adds && run_at_once(self.whole, self.method, writer.method)
     }
 
     /// Whether a fresh read of the same variable in its section decides.
-    fn is_validated(&self, stale: &Stale, seen: &Item, target: &Access) -> bool {
+    fn is_validated(&self, stale: &Flow, seen: &Item, target: &Access) -> bool {
         target.control.iter().any(|influence| {
             let Root::Access(fresh) = influence.root else { return false };
             let access = &self.summary.accesses[fresh.index()];
@@ -131,7 +186,7 @@ impl Asking<'_> {
     }
 
     /// Whether something excludes all other writers from the read to the use.
-    fn is_covered(&self, stale: &Stale, read: &Access, target: &Access) -> bool {
+    fn is_covered(&self, stale: &Flow, read: &Access, target: &Access) -> bool {
         let cover = self.whole.cover();
         let Some(variable) = Variable::of(self.whole.program, read) else { return false };
         let first = &self.summary.sections[stale.first];

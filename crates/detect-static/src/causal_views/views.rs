@@ -72,7 +72,7 @@ pub(super) struct Pair {
 
 impl Pair {
     /// None if the two are one, or if nothing tells how the objects belong together.
-    pub(super) fn of(first: &Item, second: &Item) -> Option<Pair> {
+    pub(super) fn of(whole: &Whole<'_>, first: &Item, second: &Item) -> Option<Pair> {
         let (a, b) = match (&first.owner, &second.owner) {
             _ if first == second => return None,
             (None, None) => (Side::Static, Side::Static),
@@ -80,7 +80,7 @@ impl Pair {
             (Some(_), Some(_)) if first.variable == second.variable => (Side::Sibling, Side::Sibling),
             (Some(a), Some(b)) if a.start == b.start => {
                 let common = a.steps.iter().zip(&b.steps).take_while(|(a, b)| a == b).count();
-                (below(&a.steps[common..])?, below(&b.steps[common..])?)
+                (below(whole, &a.steps[common..])?, below(whole, &b.steps[common..])?)
             }
             _ => return None,
         };
@@ -88,10 +88,14 @@ impl Pair {
     }
 }
 
-/// A position in an array means something in its own method only.
-fn below(steps: &[NameStep]) -> Option<Side> {
-    let is_local = steps.iter().any(|step| matches!(step, NameStep::Element(_)));
-    (!is_local).then(|| Side::Below(steps.iter().copied().collect()))
+/// A position in an array means something in its own method only, and a field that changes is not the same object later.
+fn below(whole: &Whole<'_>, steps: &[NameStep]) -> Option<Side> {
+    let is_fixed = |step: &NameStep| match step {
+        NameStep::Field(field) => whole.program.is_final_field(*field),
+        NameStep::Constant(_) => true,
+        NameStep::Element(_) => false,
+    };
+    steps.iter().all(is_fixed).then(|| Side::Below(steps.iter().copied().collect()))
 }
 
 /// A section that touches both variables of a pair.
@@ -166,7 +170,7 @@ fn joints(whole: &Whole<'_>, method: MethodId, is_write: bool) -> Vec<(Pair, Joi
         for (index, (first, item)) in view.iter().enumerate() {
             for (second, other) in &view[index + 1..] {
                 for (first, item, second, other) in [(first, item, second, other), (second, other, first, item)] {
-                    if let Some(pair) = Pair::of(item, other) {
+                    if let Some(pair) = Pair::of(whole, item, other) {
                         found.push((pair, Joint { method, first: *first, second: *second }));
                     }
                 }
