@@ -11,16 +11,15 @@ use std::{fs, io, thread};
 
 use instrument::{Globs, Plan};
 
-use crate::jvm::Jvmti;
-
 const REQUEST: &str = "request";
 const PLAN: &str = "plan";
 const PAUSE: Duration = Duration::from_millis(5);
 const LONGEST: Duration = Duration::from_secs(120);
 
-pub(crate) fn get(folder: &Path, jvmti: Jvmti, plan: &RwLock<Plan>) -> io::Result<()> {
-    let class_path = jvmti.property(c"java.class.path").unwrap_or_default();
-    let working = jvmti.property(c"user.dir").unwrap_or_default();
+/// `class_path` as the JVM had it when it loaded the agent: while it starts it answers no questions.
+pub(crate) fn get(folder: &Path, class_path: &str, plan: &RwLock<Plan>) -> io::Result<()> {
+    let working = std::env::current_dir()?;
+    let working = working.display();
     let unfinished = folder.join(format!("{REQUEST}.tmp"));
     fs::write(&unfinished, format!("{class_path}\n{working}\n"))?;
     fs::rename(unfinished, folder.join(REQUEST))?;

@@ -24,6 +24,8 @@ pub(crate) struct Agent {
     pub(crate) plan: RwLock<Plan>,
     sites: Mutex<Sites>,
     folder: PathBuf,
+    /// As it was when the agent was loaded.
+    class_path: String,
     waits_for_plan: bool,
     pub(crate) no_filter: bool,
     pub(crate) entry: OnceLock<Entry>,
@@ -48,6 +50,7 @@ impl Agent {
             jvmti,
             plan: RwLock::new(Plan { include, exclude, ..Plan::default() }),
             sites: Mutex::new(Sites::new()),
+            class_path: jvmti.property(c"java.class.path").unwrap_or_default(),
             waits_for_plan: options.waits_for_plan,
             folder,
             no_filter: options.no_filter,
@@ -72,7 +75,7 @@ impl Agent {
     /// Asks for a plan, if it is to, and waits for it.
     pub(crate) fn get_plan(&self) {
         if self.waits_for_plan
-            && let Err(trouble) = plan::get(&self.folder, self.jvmti, &self.plan)
+            && let Err(trouble) = plan::get(&self.folder, &self.class_path, &self.plan)
         {
             complain(&format!("no plan, so no units: {trouble}"));
         }

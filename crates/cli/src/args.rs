@@ -9,6 +9,7 @@ use program::thread::World;
 use crate::analyze::AnalyzeArgs;
 use crate::convert::TraceArgs;
 use crate::record::RecordArgs;
+use crate::run::RunArgs;
 
 /// Finds atomicity violations in JVM programs.
 ///
@@ -27,6 +28,12 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but some inputs were skipped.
     Check(CheckArgs),
+    /// Run a program and look for atomicity violations in what it does
+    ///
+    /// What is said goes to standard error, so that the program's own output stays its own.
+    ///
+    /// Exit code: the program's own, if it is not 0; else 66 with findings, 0 without; 2 if it could not be started.
+    Run(RunArgs),
     /// Look for atomicity violations in a recorded run
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but a part of the trace was lost.
@@ -68,11 +75,18 @@ pub(crate) struct CheckArgs {
     pub(crate) detectors: Vec<String>,
 
     #[command(flatten)]
+    pub(crate) patterns: PatternArgs,
+
+    #[command(flatten)]
     pub(crate) output: OutputArgs,
 
     /// How many threads to use; all processors by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) jobs: Option<u16>,
+
+    /// A folder for answers of earlier checks, made if it is missing; the same classes and settings are not checked again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
 }
 
 /// Classes to know but not to check.
@@ -88,8 +102,24 @@ pub(crate) struct KnownArgs {
     pub(crate) jdk: Option<PathBuf>,
 }
 
-/// What is assumed of the program.
+/// How `lock-pattern` looks.
 #[derive(Args)]
+pub(crate) struct PatternArgs {
+    /// Also tell of locks that are taken twice where nothing breaks today, as notes
+    #[arg(long)]
+    pub(crate) notes: bool,
+
+    /// Let `lock-pattern` look for two different locks that are taken one after the other, too
+    #[arg(long)]
+    pub(crate) lock_pattern_variant: bool,
+
+    /// Let `lock-pattern` and `causal-views` do what the papers that they come from do, without any refinement
+    #[arg(long)]
+    pub(crate) paper: bool,
+}
+
+/// What is assumed of the program.
+#[derive(Args, Debug)]
 pub(crate) struct SettingArgs {
     /// Who calls the code: `closed`, only the `main`s and what they start; `open`, two threads call every public method;
     /// `auto`, closed for what a `main` that starts threads reaches, open for the rest
@@ -104,23 +134,13 @@ pub(crate) struct SettingArgs {
     /// that from the right; may be repeated. A method that takes locks is atomic as far as they make it so
     #[arg(long = "atomic", value_name = "CLASS.METHOD")]
     atomic: Vec<String>,
-
-    /// Let `causal-views` keep to the abstraction of the paper that it comes from: one object per class, nothing refined
-    #[arg(long)]
-    paper: bool,
 }
 
 impl SettingArgs {
-    pub(crate) fn settings(&self, program: &program::Program) -> anyhow::Result<program::Settings> {
-        let mut atomic = Vec::new();
-        for name in &self.atomic {
-            let named = crate::show::methods_named(program, name);
-            anyhow::ensure!(!named.is_empty(), "there is no method `{name}`{}", crate::show::hint(program, name));
-            atomic.extend(named);
-        }
-        Ok(program::Settings {
-            atomic,
-            paper: self.paper,
+    pub(crate) fn settings(&self) -> program::Settings {
+        program::Settings {
+            atomic: self.atomic.clone(),
+            paper: false,
             call_graph: match self.call_graph {
                 CallGraphArg::Cha => program::CallGraph::Hierarchy,
                 CallGraphArg::Rta => program::CallGraph::Rapid,
@@ -130,18 +150,27 @@ impl SettingArgs {
                 WorldArg::Closed => World::Closed,
                 WorldArg::Open => World::Open,
             },
-        })
+        }
+    }
+
+    /// Trouble if a method that is to be atomic is nowhere.
+    pub(crate) fn check(&self, program: &program::Program) -> anyhow::Result<()> {
+        for name in &self.atomic {
+            let is_known = !crate::show::methods_named(program, name).is_empty();
+            anyhow::ensure!(is_known, "there is no method `{name}`{}", crate::show::hint(program, name));
+        }
+        Ok(())
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum WorldArg {
     Auto,
     Closed,
     Open,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum CallGraphArg {
     Cha,
     Rta,

@@ -2,6 +2,7 @@
 
 mod analyze;
 mod args;
+mod cache;
 mod check;
 mod convert;
 mod explain;
@@ -11,6 +12,7 @@ mod launch;
 mod nearest;
 mod output;
 mod record;
+mod run;
 mod show;
 mod sources;
 
@@ -60,6 +62,7 @@ fn run(command: &Command) -> Result<ExitCode> {
     match command {
         Command::Check(args) => check::run(args),
         Command::Analyze(args) => analyze::run(args),
+        Command::Run(args) => run::run(args),
         Command::Record(args) => record::run(args),
         Command::Trace(args) => convert::run(args),
         Command::Show(args) => show::run(args),

@@ -23,6 +23,14 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Writes to standard error, where standard output is the application's own.
+pub(crate) fn print_apart(text: &str) -> Result<()> {
+    match io::stderr().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard error"),
+        _ => Ok(()),
+    }
+}
+
 /// Tells one line on standard error; a closed one is no error.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", report::one_line(line));
@@ -43,14 +51,15 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<()> {
             }
         }
         // Through a symbolic link, so that the link stays one.
-        Ok(_) => replace(&fs::canonicalize(path).with_context(cannot)?, text).with_context(cannot),
-        Err(_) => replace(path, text).with_context(cannot),
+        Ok(_) => replace(&fs::canonicalize(path).with_context(cannot)?, text.as_bytes()).with_context(cannot),
+        Err(_) => replace(path, text.as_bytes()).with_context(cannot),
     }
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a file that nobody sees before it is whole.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (mut file, temporary) = create_beside(path)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.flush()).and_then(|()| {
+    let written = file.write_all(bytes).and_then(|()| file.flush()).and_then(|()| {
         drop(file);
         if let Ok(metadata) = fs::metadata(path) {
             fs::set_permissions(&temporary, metadata.permissions())?;

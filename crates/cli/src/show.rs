@@ -24,6 +24,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         _ => bail!("`show` takes a method or field and where to look for it: fissure show CLASS.MEMBER PATH..."),
     };
     let program = load(paths, &args.known)?;
+    args.settings.check(&program)?;
     let methods = methods_named(&program, &member);
     let fields: Vec<FieldId> = program
         .classes()
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         count if count > MOST => bail!("`{member}` names {count} methods and fields; add the class or package"),
         _ => {}
     }
-    let whole = Whole::in_full(&program, args.settings.settings(&program)?);
+    let whole = Whole::in_full(&program, args.settings.settings());
     if args.graph {
         let graphs: Vec<String> = methods.iter().filter_map(|method| program::show_graph(&whole, *method)).collect();
         output::print(&graphs.join("\n"))?;
@@ -51,7 +52,9 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         format!("{}{threads}summary\n{summary}", program::show_method(&program, method))
     });
     let of_fields = fields.into_iter().map(|field| {
-        program::sharing::show_field(&program, &whole.summaries, whole.threads(), whole.sharings(), field)
+        let field_text =
+            program::sharing::show_field(&program, &whole.summaries, whole.threads(), whole.sharings(), field);
+        format!("{field_text}{}", program::show_guards(&whole, field))
     });
     let texts: Vec<String> = of_methods.chain(of_fields).collect();
     output::print(&texts.join("\n"))?;
@@ -90,6 +93,9 @@ fn problems(program: &Program) -> String {
             }
         }
     }
+    let calls = program::Calls::of(program, program::CallGraph::default());
+    let reflective = program.methods().filter(|method| !calls.reflection(program, *method).is_empty()).count();
+    let _ = writeln!(text, "{reflective} methods call or touch something through reflection, which is not followed");
     let _ = writeln!(
         text,
         "{} classes, {} methods with code: {unread} not analysed, {unbalanced} with sections that do not balance; \

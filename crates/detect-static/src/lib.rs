@@ -6,12 +6,15 @@ mod causal_views;
 mod lock_pattern;
 mod places;
 mod stale_values;
+mod suspicion;
 mod view_consistency;
 
-use std::cell::LazyCell;
+use std::cell::OnceCell;
 
-use finding::Finding;
-use program::{Program, Settings, Unreadable, Whole};
+use finding::{Finding, Suspicion};
+use program::{Calls, Program, Settings, Unreadable, Whole};
+
+pub use lock_pattern::Options as LockPatternOptions;
 
 /// One algorithm that looks for one or more rules.
 pub struct Detector {
@@ -26,10 +29,24 @@ pub struct Detector {
 
 /// What a detector looks at.
 enum Check {
-    /// One method at a time.
-    Methods(fn(&Program) -> Checked),
+    /// What calls what; the detector looks into the methods that it needs.
+    Calls(fn(&Program, &Calls, &Options) -> Checked),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
+}
+
+/// How to check.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// What is assumed of the program.
+    pub settings: Settings,
+    pub lock_pattern: LockPatternOptions,
+}
+
+impl From<Settings> for Options {
+    fn from(settings: Settings) -> Options {
+        Options { settings, ..Options::default() }
+    }
 }
 
 /// What came of a check.
@@ -46,17 +63,40 @@ pub static DETECTORS: &[Detector] =
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
-    check_with(program, detectors, Settings::default())
+    check_with(program, detectors, Options::default())
 }
 
 /// The same with other assumptions about the program.
-pub fn check_with(program: &Program, detectors: &[&Detector], settings: Settings) -> Checked {
+pub fn check_with(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Checked {
+    run(program, detectors, &options.into(), &OnceCell::new())
+}
+
+/// A check, and what a run could say about it.
+pub struct Suspected {
+    pub checked: Checked,
+    /// The findings of the check that a run can support, in their order.
+    pub suspicions: Vec<Suspicion>,
+}
+
+/// Checks, and asks what a run would have to show.
+pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Suspected {
+    let options = options.into();
+    let whole = OnceCell::new();
+    let checked = run(program, detectors, &options, &whole);
+    let whole = whole.get_or_init(|| Whole::of(program, options.settings.clone()));
+    let suspicions = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding)).collect();
+    Suspected { checked, suspicions }
+}
+
+fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, whole: &OnceCell<Whole<'p>>) -> Checked {
     let mut all = Checked::default();
-    let whole = LazyCell::new(|| Whole::of(program, settings));
     for detector in detectors {
         let checked = match detector.check {
-            Check::Methods(check) => check(program),
-            Check::Whole(check) => check(&whole),
+            Check::Calls(check) => match whole.get() {
+                Some(whole) => check(program, &whole.calls, options),
+                None => check(program, &Calls::of(program, options.settings.call_graph), options),
+            },
+            Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings.clone()))),
         };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);

@@ -2,10 +2,7 @@
 
 use classfile::Access;
 use classfile::edit::ClassEditor;
-use rustc_hash::FxHashMap;
-
-/// Hierarchies deeper than this are no Java.
-const DEEPEST: usize = 1_000;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// The classes of one JVM that passed by, by name. Where two loaders have classes of one name, the later one counts.
 #[derive(Default)]
@@ -14,16 +11,18 @@ pub(crate) struct Known {
 }
 
 /// Name and descriptor.
-type FieldKey = (Box<[u8]>, Box<[u8]>);
+type MemberKey = (Box<[u8]>, Box<[u8]>);
 
 struct Declared {
     super_class: Option<Box<[u8]>>,
     interfaces: Vec<Box<[u8]>>,
-    fields: FxHashMap<FieldKey, Access>,
+    fields: FxHashMap<MemberKey, Access>,
+    /// Methods with code, if the class is rewritten: names and descriptors.
+    methods: FxHashSet<MemberKey>,
 }
 
 impl Known {
-    pub(crate) fn learn(&mut self, class: &ClassEditor<'_>) {
+    pub(crate) fn learn(&mut self, class: &ClassEditor<'_>, is_rewritten: bool) {
         let Some(name) = class.name() else { return };
         let member = |index| class.pool.utf8(index).map(Box::from);
         let fields = class
@@ -31,10 +30,17 @@ impl Known {
             .iter()
             .filter_map(|field| Some(((member(field.name)?, member(field.descriptor)?), field.access)))
             .collect();
+        let methods = class
+            .methods()
+            .iter()
+            .filter(|method| is_rewritten && !method.access.is_abstract() && !method.access.is_native())
+            .filter_map(|method| Some((member(method.name)?, member(method.descriptor)?)))
+            .collect();
         let declared = Declared {
             super_class: class.super_name().map(Box::from),
             interfaces: class.interface_names().map(Box::from).collect(),
             fields,
+            methods,
         };
         self.classes.insert(name.into(), declared);
     }
@@ -45,18 +51,43 @@ impl Known {
     }
 
     /// The access flags of the field that a reference means, found as the JVM finds it: in the class, in its
-    /// interfaces, in its superclass. `None` if a class on the way has not been seen.
+    /// interfaces, in its superclass. `None` if no class that has been seen has it.
     pub(crate) fn field(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Access> {
-        self.find(owner, &(Box::from(name), Box::from(descriptor)), DEEPEST)
+        let field = (Box::from(name), Box::from(descriptor));
+        self.first_above(owner, |class| class.fields.get(&field).copied())
     }
 
-    fn find(&self, owner: &[u8], field: &FieldKey, depth: usize) -> Option<Access> {
-        let class = self.classes.get(owner)?;
-        if let Some(access) = class.fields.get(field) {
-            return Some(*access);
+    pub(crate) fn has(&self, class: &[u8]) -> bool {
+        self.classes.contains_key(class)
+    }
+
+    pub(crate) fn super_class(&self, class: &[u8]) -> Option<&[u8]> {
+        self.classes.get(class)?.super_class.as_deref()
+    }
+
+    /// The superclass, then the interfaces.
+    pub(crate) fn parents(&self, class: &[u8]) -> impl Iterator<Item = &[u8]> {
+        let class = self.classes.get(class);
+        class.into_iter().flat_map(|class| class.super_class.iter().chain(&class.interfaces)).map(|name| &**name)
+    }
+
+    /// Whether a method that a call names is code of a rewritten class.
+    pub(crate) fn has_own_code(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> bool {
+        let method = (Box::from(name), Box::from(descriptor));
+        self.first_above(owner, |class| class.methods.contains(&method).then_some(())).is_some()
+    }
+
+    /// The first answer of a class and those above it, each asked once, interfaces before superclasses.
+    fn first_above<T>(&self, class: &[u8], mut ask: impl FnMut(&Declared) -> Option<T>) -> Option<T> {
+        let mut seen = FxHashSet::default();
+        let mut pending = vec![class];
+        while let Some(name) = pending.pop() {
+            let Some(class) = self.classes.get(name).filter(|_| seen.insert(name)) else { continue };
+            if let Some(answer) = ask(class) {
+                return Some(answer);
+            }
+            pending.extend(self.parents(name));
         }
-        let mut parents = class.interfaces.iter().chain(&class.super_class);
-        let depth = depth.checked_sub(1)?;
-        parents.find_map(|parent| self.find(parent, field, depth))
+        None
     }
 }

@@ -4,8 +4,10 @@
 //! A function from bytes to bytes, with a table of the places that got probes. Knows no JVM and no files: the agent calls
 //! it for each class that is loaded, tests call it for whole libraries. What a probe does is not decided here.
 
+mod call;
 mod glob;
 mod known;
+mod library;
 mod method;
 mod plan;
 mod probe;
@@ -13,8 +15,9 @@ mod rewrite;
 mod shadow;
 mod sites;
 
+pub use call::{Call, flag};
 pub use glob::Globs;
 pub use plan::{Families, MethodPlan, MethodPlans, Plan};
 pub use probe::{PROBES, ProbeMethod};
 pub use rewrite::{LeftAlone, Reason, Rewritten, instrument};
-pub use sites::{FieldKind, FieldRow, MethodRow, NewRows, SiteRow, Sites, What};
+pub use sites::{CallRow, FieldKind, FieldRow, MethodRow, NewRows, SiteRow, Sites, What};

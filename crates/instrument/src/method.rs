@@ -7,8 +7,9 @@ use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
 use crate::rewrite::{Failure, Reason};
 use crate::shadow::IDENTITY;
-use crate::sites::{FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
+use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
+mod calls;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -25,6 +26,7 @@ pub(crate) struct ClassContext<'c> {
     pub(crate) identity: Option<u32>,
     pub(crate) probes: ProbeConstants<'c>,
     pub(crate) fields: FieldNumbers,
+    pub(crate) calls: CallNumbers,
     pub(crate) sites: &'c mut Sites,
 }
 
@@ -107,6 +109,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
                 op::GETSTATIC | op::PUTSTATIC => self.watch_static(instruction)?,
                 op::IALOAD..=op::SALOAD if families.arrays => self.watch_load(instruction)?,
                 op::IASTORE..=op::SASTORE if families.arrays => self.watch_store(instruction)?,
+                op::INVOKEVIRTUAL..=op::INVOKEINTERFACE => self.watch_call(instruction)?,
                 op::MONITORENTER if families.monitors => {
                     self.snippet.dup();
                     self.insert(instruction.pc, Place::Before);
@@ -226,7 +229,9 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         let families = self.context.plan.families;
         let context = &mut *self.context;
         let found = context.fields.entry(constant).or_insert_with(|| {
-            let access = context.sites.known.field(owner, name, descriptor);
+            let sites = &*context.sites;
+            let access = sites.known.field(owner, name, descriptor);
+            let access = access.or_else(|| sites.library.field(owner, name, descriptor));
             let kind = match access {
                 Some(access) if access.is_final() => return None,
                 Some(access) if access.is_volatile() => FieldKind::Volatile,

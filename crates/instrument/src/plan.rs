@@ -3,6 +3,7 @@
 use classfile::text_of;
 use rustc_hash::FxHashMap;
 
+use crate::call::CallFamily;
 use crate::glob::Globs;
 
 /// The kinds of probes that are inserted.
@@ -15,12 +16,53 @@ pub struct Families {
     pub monitors: bool,
     /// Volatile fields, static ones included.
     pub volatiles: bool,
+    /// Calls of locks, semaphores, `wait`.
+    pub locks: bool,
+    /// Calls that start, join or order threads and tasks.
+    pub threads: bool,
+    /// Calls on containers, atomics and other objects whose state the models know.
+    pub contents: bool,
+    /// Calls on buffers of characters that lock nothing. There are many, and hardly any is ever shared.
+    pub builders: bool,
 }
 
 impl Families {
-    pub const ALL: Families = Families { fields: true, statics: true, arrays: true, monitors: true, volatiles: true };
-    pub const NONE: Families =
-        Families { fields: false, statics: false, arrays: false, monitors: false, volatiles: false };
+    pub const NONE: Families = Families {
+        fields: false,
+        statics: false,
+        arrays: false,
+        monitors: false,
+        volatiles: false,
+        locks: false,
+        threads: false,
+        contents: false,
+        builders: false,
+    };
+
+    pub const ALL: Families = Families {
+        fields: true,
+        statics: true,
+        arrays: true,
+        monitors: true,
+        volatiles: true,
+        locks: true,
+        threads: true,
+        contents: true,
+        builders: true,
+    };
+
+    /// What pays.
+    pub const USUAL: Families = Families { builders: false, ..Families::ALL };
+
+    pub(crate) fn has(self, family: CallFamily) -> bool {
+        match family {
+            CallFamily::Locks => self.locks,
+            CallFamily::Threads => self.threads,
+            CallFamily::Contents => self.contents,
+            CallFamily::Arrays => self.arrays,
+            CallFamily::Builders => self.builders,
+        }
+    }
 }
 
 /// What is asked of one method.
@@ -56,7 +98,7 @@ impl Default for Plan {
         Plan {
             include: Globs::default(),
             exclude: Globs::default(),
-            families: Families::ALL,
+            families: Families::USUAL,
             adds_fields: true,
             probe_class: "java/lang/Fissure".to_owned(),
             methods: MethodPlans::default(),

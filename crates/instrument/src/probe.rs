@@ -28,6 +28,16 @@ pub(crate) enum Probe {
     Begin,
     End,
     Fresh,
+    /// Before a modelled call: its subject and an object.
+    CallBefore,
+    /// The same with an `int`.
+    CallBeforeInt,
+    /// After a modelled call: its result.
+    CallAfterObject,
+    CallAfterInt,
+    CallAfterLong,
+    /// Nothing, or a result that tells nothing.
+    CallAfter,
 }
 
 /// All that the class with the probes must have.
@@ -48,6 +58,12 @@ pub const PROBES: &[ProbeMethod] = &[
     method("begin", "(II)V"),
     method("end", "(II)V"),
     method("fresh", "(Ljava/lang/Object;I)V"),
+    method("callBefore", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
+    method("callBefore", "(Ljava/lang/Object;III)V"),
+    method("callAfter", "(Ljava/lang/Object;II)V"),
+    method("callAfter", "(III)V"),
+    method("callAfter", "(JII)V"),
+    method("callAfter", "(II)V"),
 ];
 
 const fn method(name: &'static str, descriptor: &'static str) -> ProbeMethod {
@@ -92,7 +108,7 @@ mod tests {
     fn probes_are_numbered_as_listed() {
         assert_eq!(PROBES[Probe::Read as usize].name, "read");
         assert_eq!(PROBES[Probe::Entered as usize].name, "entered");
-        assert_eq!(PROBES.len(), Probe::Fresh as usize + 1);
+        assert_eq!(PROBES.len(), Probe::CallAfter as usize + 1);
         assert_eq!(slots("(Ljava/lang/Object;II)V"), 3);
     }
 }

@@ -9,7 +9,7 @@ use crate::method::{ClassContext, MethodRewriter};
 use crate::plan::Plan;
 use crate::probe::ProbeConstants;
 use crate::shadow;
-use crate::sites::Sites;
+use crate::sites::{CallNumbers, FieldNumbers, Sites};
 
 /// A class with probes.
 #[derive(Clone, Debug)]
@@ -81,8 +81,9 @@ impl From<Error> for Failure {
 pub fn instrument(bytes: &[u8], plan: &Plan, sites: &mut Sites) -> Result<Option<Rewritten>, EditError> {
     let mut class = ClassEditor::read(bytes)?;
     let name = class.name().ok_or_else(|| Error::Malformed("it has no name".to_owned()))?;
-    sites.known.learn(&class);
-    if !plan.includes(name) || class.access().is_module() {
+    let is_included = plan.includes(name) && !class.access().is_module();
+    sites.known.learn(&class, is_included);
+    if !is_included {
         return Ok(None);
     }
     let mark = sites.mark();
@@ -112,7 +113,8 @@ fn rewrite(
         has_identity,
         identity: None,
         probes: ProbeConstants::new(plan.probe_class.as_bytes()),
-        fields: Default::default(),
+        fields: FieldNumbers::default(),
+        calls: CallNumbers::default(),
         sites,
     };
     let mut left_alone = Vec::new();

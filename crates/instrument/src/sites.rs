@@ -3,7 +3,9 @@
 use classfile::ArrayKind;
 use rustc_hash::FxHashMap;
 
+use crate::call::{Call, WatchedCall};
 use crate::known::Known;
+use crate::library::Library;
 
 /// What is known of a field when code that touches it is rewritten.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -26,6 +28,8 @@ pub enum What {
     Enter,
     /// A monitor is given back.
     Leave,
+    /// A modelled call, by its number in the table of calls.
+    Call(u32),
     /// The method as a whole: its activations and units, and the monitor of a synchronized method.
     Method,
 }
@@ -65,15 +69,28 @@ pub struct FieldRow {
     pub kind: FieldKind,
 }
 
+/// A method that modelled calls name. Its number is its place in the table of calls.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct CallRow {
+    /// As the call has it: the receiver may be of a class below.
+    pub owner: String,
+    pub name: String,
+    pub descriptor: String,
+    pub call: Call,
+}
+
 /// All tables of one JVM, which grow with every class.
 #[derive(Default)]
 pub struct Sites {
     rows: Vec<SiteRow>,
     methods: Vec<MethodRow>,
     fields: Vec<FieldRow>,
+    calls: Vec<CallRow>,
+    call_numbers: FxHashMap<CallRow, u32>,
     /// How much of each table was handed out.
-    taken: (usize, usize, usize),
+    taken: [usize; 4],
     pub(crate) known: Known,
+    pub(crate) library: Library,
 }
 
 /// What came to the tables since they were asked last, with the number of each first row.
@@ -85,6 +102,8 @@ pub struct NewRows<'s> {
     pub methods: &'s [MethodRow],
     pub first_field: usize,
     pub fields: &'s [FieldRow],
+    pub first_call: usize,
+    pub calls: &'s [CallRow],
 }
 
 impl Sites {
@@ -104,6 +123,10 @@ impl Sites {
         &self.fields
     }
 
+    pub fn calls(&self) -> &[CallRow] {
+        &self.calls
+    }
+
     /// Whether a class of this binary name was seen, and declares a field of that name.
     pub fn declares(&self, class: &str, field: &str) -> bool {
         self.known.declares(class.as_bytes(), field.as_bytes())
@@ -118,8 +141,8 @@ impl Sites {
 
     /// The rows that were not handed out before.
     pub fn take_new(&mut self) -> NewRows<'_> {
-        let (first_site, first_method, first_field) = self.taken;
-        self.taken = (self.rows.len(), self.methods.len(), self.fields.len());
+        let [first_site, first_method, first_field, first_call] = self.taken;
+        self.taken = [self.rows.len(), self.methods.len(), self.fields.len(), self.calls.len()];
         NewRows {
             first_site,
             sites: &self.rows[first_site..],
@@ -127,6 +150,8 @@ impl Sites {
             methods: &self.methods[first_method..],
             first_field,
             fields: &self.fields[first_field..],
+            first_call,
+            calls: &self.calls[first_call..],
         }
     }
 
@@ -147,6 +172,14 @@ impl Sites {
         self.fields.len() as u32 - 1
     }
 
+    pub(crate) fn add_call(&mut self, row: CallRow) -> u32 {
+        let next = self.calls.len() as u32;
+        *self.call_numbers.entry(row).or_insert_with_key(|row| {
+            self.calls.push(row.clone());
+            next
+        })
+    }
+
     /// How long the tables are, to come back to where a method's rows are not wanted after all.
     pub(crate) fn mark(&self) -> Mark {
         Mark { sites: self.rows.len(), methods: self.methods.len() }
@@ -165,3 +198,6 @@ pub(crate) struct Mark {
 
 /// The fields that one class refers to, by constant.
 pub(crate) type FieldNumbers = FxHashMap<u16, Option<(u32, FieldKind)>>;
+
+/// The modelled calls of one class, by constant.
+pub(crate) type CallNumbers = FxHashMap<u16, Option<(u32, WatchedCall)>>;

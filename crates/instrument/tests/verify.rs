@@ -13,32 +13,37 @@ use std::process::Command;
 
 use classfile::archive::Contents;
 use fixture::{Jdk, find_jdks, test_jdk};
-use instrument::Plan;
-use support::{folder, is_long, pack, probes, rewrite, run};
+use instrument::{Families, Plan};
+use support::{ask_for_all_methods, folder, is_long, pack, probes, rewrite, run};
 
 const VERIFY: &str = include_str!("java/Verify.java");
 
+/// What the plan asks of classes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Events,
+    /// Activations and a unit of each.
+    AllMethods,
+}
+
 /// Links rewritten classes in a loader of their own and tells which do not verify.
-fn verify(jdk: &Jdk, contents: &Contents, test: &str) -> Vec<String> {
+fn verify(jdk: &Jdk, contents: &Contents, asked: Asked, test: &str) -> Vec<String> {
     let folder = folder(test);
-    let plan = Plan { probe_class: "probes/Probes".to_owned(), ..Plan::default() };
+    let mut plan = Plan { probe_class: "probes/Probes".to_owned(), families: Families::ALL, ..Plan::default() };
+    if asked == Asked::AllMethods {
+        plan.families = Families::NONE;
+        ask_for_all_methods(contents, &mut plan);
+    }
     let (classes, totals) = rewrite(contents, &plan);
     assert_eq!(totals.errors, Vec::<String>::new());
     fs::write(folder.join("pack"), pack(&classes)).unwrap();
     fs::write(folder.join("Verify.java"), VERIFY).unwrap();
-    fs::write(folder.join("Probes.java"), probes("probes", "Probes", |_| String::new())).unwrap();
+    fs::write(folder.join("Probes.java"), probes("probes", "Probes", |_, _| String::new())).unwrap();
     run(Command::new(jdk.program("javac")).current_dir(&folder).args(["-d", ".", "Verify.java", "Probes.java"]));
     let mut command = Command::new(jdk.program("java"));
     command.current_dir(&folder).args(["-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", ".", "Verify", "pack"]);
     let said = run(&mut command);
-    println!(
-        "{test}: {} classes, {} unchanged, {} sites, left alone: {:?}\n{}",
-        totals.classes,
-        totals.unchanged,
-        totals.sites,
-        totals.left_alone,
-        said.lines().last().unwrap_or_default()
-    );
+    println!("{test}: {totals}{}", said.lines().last().unwrap_or_default());
     said.lines().filter(|line| line.starts_with("bad ")).map(str::to_owned).collect()
 }
 
@@ -54,14 +59,15 @@ fn module(jdk: &Jdk, start: &str) -> Contents {
 fn a_module_of_the_jdk() {
     let jdk = test_jdk().unwrap();
     let contents = module(&jdk, "jdk.compiler/");
-    assert_eq!(verify(&jdk, &contents, "module"), Vec::<String>::new());
+    assert_eq!(verify(&jdk, &contents, Asked::Events, "module"), Vec::<String>::new());
+    assert_eq!(verify(&jdk, &contents, Asked::AllMethods, "module-methods"), Vec::<String>::new());
 }
 
 /// Runs a JVM whose `java.base` is rewritten, which then verifies all of it.
 fn boot(jdk: &Jdk) {
     let folder = folder(&format!("boot-{}", jdk.feature));
     let contents = module(jdk, "/java.base/");
-    let (classes, totals) = rewrite(&contents, &Plan::default());
+    let (classes, totals) = rewrite(&contents, &Plan { families: Families::ALL, ..Plan::default() });
     assert_eq!(totals.errors, Vec::<String>::new());
     let patch = folder.join("patch");
     for (name, bytes) in &classes {
@@ -73,7 +79,7 @@ fn boot(jdk: &Jdk) {
     fs::write(folder.join("Verify.java"), VERIFY).unwrap();
     let source = folder.join("probes/java/lang/Fissure.java");
     fs::create_dir_all(source.parent().unwrap()).unwrap();
-    fs::write(&source, probes("java.lang", "Fissure", |_| String::new())).unwrap();
+    fs::write(&source, probes("java.lang", "Fissure", |_, _| String::new())).unwrap();
     let javac = || {
         let mut command = Command::new(jdk.program("javac"));
         command.current_dir(&folder);
@@ -84,10 +90,7 @@ fn boot(jdk: &Jdk) {
     let mut command = Command::new(jdk.program("java"));
     command.current_dir(&folder).args(["-XX:+BytecodeVerificationLocal", "-Xint", "--patch-module", "java.base=patch"]);
     let said = run(command.args(["-cp", ".", "Verify", "pack", "boot"]));
-    println!(
-        "JDK {}: {} classes, {} sites, left alone: {:?}\n{said}",
-        jdk.version, totals.classes, totals.sites, totals.left_alone
-    );
+    println!("JDK {}: {totals}{said}", jdk.version);
     let bad: Vec<&str> = said.lines().filter(|line| line.starts_with("bad ")).collect();
     assert_eq!(bad, Vec::<&str>::new());
 }
@@ -110,7 +113,9 @@ fn large_jars() {
     let mut bad = Vec::new();
     for path in paths {
         let test = format!("jar-{}", path.file_stem().unwrap().display());
-        bad.extend(verify(&jdk, &support::contents(&path), &test));
+        let contents = support::contents(&path);
+        bad.extend(verify(&jdk, &contents, Asked::Events, &test));
+        bad.extend(verify(&jdk, &contents, Asked::AllMethods, &format!("{test}-methods")));
     }
     assert_eq!(bad, Vec::<String>::new());
 }

@@ -18,13 +18,21 @@ pub(crate) const ATOMIC: &str = "@Atomic";
 const MAX_CALLEES: usize = 1_000;
 
 /// The marked methods that are sections, in order.
-pub(crate) fn atomic_methods(program: &Program, calls: &Calls, named: &[MethodId]) -> Vec<MethodId> {
+pub(crate) fn atomic_methods(program: &Program, calls: &Calls, named: &[String]) -> Vec<MethodId> {
     let is_marked = |method: &MethodId| {
         let own = program.method(*method);
         (!own.annotations.is_empty() && program.annotations_of_method(*method).has(Mark::Atomic))
-            || named.contains(method)
+            || (!named.is_empty() && is_named(program, *method, named))
     };
     program.methods().filter(is_marked).filter(|method| !takes_locks(program, calls, *method)).collect()
+}
+
+/// Whether one of the patterns is the method's name or a part of it from the right, whole words only.
+fn is_named(program: &Program, method: MethodId, patterns: &[String]) -> bool {
+    let name = program.names.readable_method(program.method_name(method));
+    patterns.iter().any(|pattern| {
+        name.strip_suffix(pattern.as_str()).is_some_and(|before| before.is_empty() || before.ends_with(['.', '$']))
+    })
 }
 
 fn takes_locks(program: &Program, calls: &Calls, method: MethodId) -> bool {

@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Action, Argument, Name, Outline, SectionSet, Start};
+use crate::outline::{Action, Argument, Name, NameStep, Outline, SectionSet, Start};
 use crate::path::MAX_STEPS;
 use crate::summary::{Summaries, Summary};
 use crate::variable::{Variable, Variables};
@@ -60,6 +60,16 @@ impl Relation {
     pub fn excludes(&self, other: &Relation) -> bool {
         let is_exclusive = self.mode == Mode::Exclusive || other.mode == Mode::Exclusive;
         is_exclusive && self.kind == other.kind && self.object == other.object && self.lock == other.lock
+    }
+
+    /// Whether both are one lock, however it is held.
+    pub fn is_same_lock(&self, other: &Relation) -> bool {
+        self.kind == other.kind && self.object == other.object && self.lock == other.lock
+    }
+
+    /// The steps from the owner of both to the object, and the lock's name from there; no owner if the lock is static.
+    pub(crate) fn parts(&self) -> (Option<&[NameStep]>, &Name) {
+        (self.object.as_ref().map(|object| object.steps.as_slice()), &self.lock)
     }
 
     /// Whether one of the held locks is in this relation to an object of this name.
@@ -203,7 +213,8 @@ impl<'c> Cover<'c> {
     }
 }
 
-fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
+/// The locks of some sections of an outline.
+pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
     sections
         .iter()
         .filter_map(|section| outline.sections.get(section))

@@ -43,7 +43,7 @@ impl Variable {
 }
 
 /// The field that a name ends with.
-fn holder(name: &Name) -> Option<FieldName> {
+pub(crate) fn holder(name: &Name) -> Option<FieldName> {
     match (name.steps.last(), name.start) {
         (Some(NameStep::Field(field)), _) => Some(*field),
         (None, Start::Static(field)) => Some(field),
@@ -69,7 +69,7 @@ pub struct Variables {
 const MAX_VIEW: usize = 16;
 
 impl Variables {
-    pub(crate) fn of(program: &Program, summaries: &Summaries) -> Variables {
+    pub fn of(program: &Program, summaries: &Summaries) -> Variables {
         let mut all = Variables::default();
         let constructors = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
         for method in program.methods() {

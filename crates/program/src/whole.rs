@@ -23,8 +23,9 @@ const MAX_METHODS: usize = 40_000;
 pub struct Settings {
     pub call_graph: CallGraph,
     pub world: World,
-    /// Methods that are taken to be atomic as if they were marked so.
-    pub atomic: Vec<MethodId>,
+    /// Methods that are taken to be atomic as if they were marked so: `pkg.Class.method`, or a part of that from the
+    /// right.
+    pub atomic: Vec<String>,
     /// Detectors that come from a paper keep to its abstraction: one object per class, nothing refined.
     pub paper: bool,
 }

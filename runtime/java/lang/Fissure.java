@@ -279,6 +279,10 @@ public final class Fissure {
         FissureCalls.before(receiver, argument, call, site);
     }
 
+    public static void callBefore(Object receiver, int argument, int call, int site) {
+        FissureCalls.before(receiver, null, call, site);
+    }
+
     public static void callAfter(Object result, int call, int site) {
         FissureCalls.after(result, result == null ? 0 : 1, call, site);
     }

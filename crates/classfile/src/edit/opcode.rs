@@ -34,6 +34,7 @@ pub mod op {
     pub const DUP2: u8 = 92;
     pub const DUP2_X1: u8 = 93;
     pub const DUP2_X2: u8 = 94;
+    pub const SWAP: u8 = 95;
     pub const IADD: u8 = 96;
     pub const IFEQ: u8 = 153;
     pub const IF_ACMPNE: u8 = 166;

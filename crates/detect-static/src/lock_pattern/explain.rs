@@ -2,101 +2,301 @@
 
 use std::collections::BTreeSet;
 
-use finding::{Evidence, Finding, SectionPair, Step, Thread, rules};
-use location::Site;
-use program::ir::{Body, Op, Value};
-use program::{Program, Section, SectionId, Sections};
+use finding::{Evidence, Finding, SectionPair, Severity, Step, Thread, rules};
+use location::{MethodName, Place, Site};
+use program::ir::Body;
+use program::{LockKind, MethodId, Program, Section, Sections};
 
-use super::state::{Twice, Witness};
+use super::analysis::{Analysis, Witness};
+use super::judge::Judgement;
+use super::state::Holder;
+use super::summary::Via;
 
-pub(super) fn explain(program: &Program, body: &Body, sections: &Sections, witness: &Witness) -> Finding {
-    let names = &program.names;
-    let (first, second) = (sections.get(witness.twice.first), sections.get(witness.twice.second));
-    let context = sections.get(witness.context);
-    let lock = first.lock.readable(body, names);
-    let outer = context.lock.readable(body, names);
-    let mut steps = Vec::new();
-    let mut step = |thread: Thread, site: Option<Site>, what: String| {
-        let number = steps.len() as u32 + 1;
-        steps.push(Step { number, thread, place: site.map(|site| names.place(site)), what, ran: false });
-    };
-    let again = if witness.twice.first == witness.twice.second { " again, in the next round" } else { " again" };
-    step(Thread::a(), Some(start(body, context)), format!("`{outer}` locked: the whole is meant to be atomic"));
-    step(Thread::a(), Some(start(body, first)), format!("`{lock}` locked"));
-    step(Thread::a(), end(body, first), format!("`{lock}` let go"));
-    step(Thread::b(), None, format!("locks `{lock}` and changes what it guards"));
-    step(Thread::a(), Some(start(body, second)), format!("`{lock}` locked{again}"));
-    let variables = touched(program, body, sections, witness.twice.first)
-        .union(&touched(program, body, sections, witness.twice.second))
-        .cloned()
-        .collect();
-    Finding {
-        rule: &rules::REACQUIRED_LOCK,
-        evidence: Evidence::Pattern,
-        severity: rules::REACQUIRED_LOCK.severity,
-        detectors: BTreeSet::from([super::DETECTOR.name]),
-        message: format!("another thread can take `{lock}` between (3) and (5), while `{outer}` is held for the whole"),
-        method: names.method_place(body.method),
-        variables,
-        locks: BTreeSet::from([lock.clone(), outer]),
-        steps,
-        interleaving: vec![1, 2, 3, 4, 5],
-        fix: fix(&lock, witness.twice, start(body, first).line, last_line(body, second)),
-        count: 1,
-        sections: Some(SectionPair {
-            first: names.place(start(body, first)),
-            second: names.place(start(body, second)),
-        }),
-    }
+/// A method that a finding speaks of.
+pub(super) struct Told {
+    pub(super) method: MethodId,
+    pub(super) body: Body,
+    pub(super) sections: Sections,
 }
 
-fn fix(lock: &str, twice: Twice, from: Option<u32>, to: Option<u32>) -> String {
-    match (from, to) {
-        (Some(from), _) if twice.first == twice.second => {
-            format!("hold `{lock}` around the loop, not in each round (line {from})")
+impl Told {
+    pub(super) fn of(program: &Program, method: MethodId) -> Option<Told> {
+        let body = program.body(method).ok().flatten()?;
+        let sections = Sections::of(&body, program);
+        Some(Told { method, body, sections })
+    }
+
+    pub(super) fn section(&self, number: u32) -> &Section {
+        let (_, section) = self.sections.iter().nth(number as usize).expect("numbers come from the same code");
+        section
+    }
+
+    pub(super) fn start(&self, section: &Section) -> Site {
+        match section.start {
+            Some(start) => self.body.site_of(start),
+            None => self.body.site(0),
         }
-        (Some(from), Some(to)) if from < to => format!("hold `{lock}` from line {from} to line {to}"),
-        _ => format!("hold `{lock}` from the first section to the end of the second"),
+    }
+
+    /// Where the section ends on the path without exceptions: the earliest of its ends.
+    fn end(&self, section: &Section) -> Option<Site> {
+        section.ends.iter().map(|end| self.body.site_of(*end)).min_by_key(|site| site.pc)
+    }
+
+    fn last_line(&self, section: &Section) -> Option<u32> {
+        section.ends.iter().filter_map(|end| self.body.site_of(*end).line).max()
     }
 }
 
-pub(super) fn start(body: &Body, section: &Section) -> Site {
-    match section.start {
-        Some(start) => body.site_of(start),
-        None => body.site(0),
+/// One of the two takings, in the words of the method where they come together.
+struct Taking {
+    lock: String,
+    kind: LockKind,
+    start: Site,
+    end: Option<Site>,
+    last_line: Option<u32>,
+    /// " by `Location.distanceTo`", where a call takes the lock.
+    by: String,
+    /// Calls on the way to the one that takes it, with their places.
+    calls: Vec<(Site, String)>,
+}
+
+pub(super) struct Explaining<'e> {
+    pub(super) analysis: &'e Analysis<'e>,
+    pub(super) witness: &'e Witness,
+    /// The method with the context, and the one where the two takings come together; `None` if that is the same.
+    pub(super) outer: &'e Told,
+    pub(super) inner: Option<&'e Told>,
+    pub(super) judgement: &'e Judgement,
+}
+
+impl Explaining<'_> {
+    fn inner(&self) -> &Told {
+        self.inner.unwrap_or(self.outer)
     }
-}
 
-/// Where the section ends on the path without exceptions: the earliest of its ends.
-fn end(body: &Body, section: &Section) -> Option<Site> {
-    section.ends.iter().map(|end| body.site_of(*end)).min_by_key(|site| site.pc)
-}
-
-fn last_line(body: &Body, section: &Section) -> Option<u32> {
-    section.ends.iter().filter_map(|end| body.site_of(*end).line).max()
-}
-
-/// The fields that code inside a section reads or writes itself.
-fn touched(program: &Program, body: &Body, sections: &Sections, section: SectionId) -> BTreeSet<String> {
-    let mut fields = BTreeSet::new();
-    for (block, _) in body.blocks() {
-        sections.walk(body, block, |value, instruction, held| {
-            if !held.iter().any(|held| held.section == section) || is_lock_load(body, sections, value) {
-                return;
+    pub(super) fn explain(&self) -> Option<Finding> {
+        let program = self.analysis.program;
+        let names = &program.names;
+        let pair = self.witness.pair;
+        let (first, second) = (self.taking(pair.first)?, self.taking(pair.second)?);
+        let (context, context_site) = self.context()?;
+        let mut steps = Vec::new();
+        let mut step = |thread: Thread, place: Option<Place>, what: String| {
+            let number = steps.len() as u32 + 1;
+            steps.push(Step { number, thread, place, what, ran: false, callers: Vec::new() });
+            number
+        };
+        let at = |site: Site| Some(names.place(site));
+        step(Thread::a(), at(context_site), format!("`{context}` locked: the whole is meant to be atomic"));
+        for (site, called) in self.chain() {
+            step(Thread::a(), at(site), format!("`{called}` called"));
+        }
+        for (site, called) in &first.calls {
+            step(Thread::a(), at(*site), format!("`{called}` called"));
+        }
+        let lock = &first.lock;
+        let freed = match first.kind {
+            LockKind::Own => step(Thread::a(), at(first.start), format!("one step of `{lock}`{}", first.by)),
+            _ => {
+                step(Thread::a(), at(first.start), format!("`{lock}` locked{}", first.by));
+                step(Thread::a(), first.end.and_then(at), format!("`{lock}` let go"))
             }
-            if let Op::GetField { field, .. }
-            | Op::PutField { field, .. }
-            | Op::GetStatic(field)
-            | Op::PutStatic { field, .. } = instruction.op
-            {
-                fields.insert(program.names.readable_field(field));
+        };
+        let (place, what) = match &self.judgement.interference {
+            Some((place, variable)) => (Some(place.clone()), format!("`{variable}` written, with `{lock}` locked")),
+            None => (None, format!("locks `{lock}` and changes what it guards")),
+        };
+        let what = if first.kind == LockKind::Own && self.judgement.interference.is_none() {
+            format!("changes `{lock}`")
+        } else {
+            what
+        };
+        step(Thread::b(), place, what);
+        for (site, called) in &second.calls {
+            step(Thread::a(), at(*site), format!("`{called}` called"));
+        }
+        let is_round = pair.first == pair.second;
+        let again = if is_round { " again, in the next round" } else { " again" };
+        let same = first.lock == second.lock;
+        let taken = match (second.kind, same) {
+            (LockKind::Own, _) => format!(
+                "another step of `{}`{}{}",
+                second.lock,
+                second.by,
+                if is_round { ", in the next round" } else { "" }
+            ),
+            (_, true) => format!("`{}` locked{again}{}", second.lock, second.by),
+            (_, false) => format!("`{}` locked{}", second.lock, second.by),
+        };
+        let last = step(Thread::a(), at(second.start), taken);
+        let message = match (first.kind, same) {
+            (LockKind::Own, _) => {
+                format!(
+                    "another thread can change `{lock}` between ({freed}) and ({last}), while `{context}` is held for the whole"
+                )
             }
-        });
+            (_, true) => {
+                format!(
+                    "another thread can take `{lock}` between ({freed}) and ({last}), while `{context}` is held for the whole"
+                )
+            }
+            (_, false) => format!(
+                "another thread can change what `{lock}` or `{}` guards between ({freed}) and ({last}), while `{context}` is held for the whole",
+                second.lock
+            ),
+        };
+        let mut locks = BTreeSet::from([lock.clone(), context]);
+        locks.insert(second.lock.clone());
+        Some(Finding {
+            rule: &rules::REACQUIRED_LOCK,
+            evidence: Evidence::Pattern,
+            severity: if self.judgement.is_style { Severity::Note } else { rules::REACQUIRED_LOCK.severity },
+            detectors: BTreeSet::from([super::DETECTOR.name]),
+            message,
+            method: names.method_place(self.outer.body.method),
+            variables: self.judgement.variables.clone(),
+            locks,
+            interleaving: steps.iter().map(|step| step.number).collect(),
+            steps,
+            fix: self.fix(&first, &second, is_round),
+            count: 1,
+            sections: Some(SectionPair { first: names.place(first.start), second: names.place(second.start) }),
+        })
     }
-    fields
-}
 
-/// Whether an instruction only fetches the lock of some section.
-fn is_lock_load(body: &Body, sections: &Sections, value: Value) -> bool {
-    sections.iter().any(|(_, section)| section.object.is_some_and(|object| body.without_casts(object) == value))
+    /// The context's lock, and where it is taken.
+    fn context(&self) -> Option<(String, Site)> {
+        let program = self.analysis.program;
+        let outer = self.outer;
+        match self.witness.context {
+            Holder::Method => None,
+            Holder::Own(section) => {
+                let section = outer.sections.get(section);
+                Some((section.lock.readable(&outer.body, &program.names), outer.start(section)))
+            }
+            Holder::Call(call) => {
+                let site = self.analysis.skeleton(outer.method)?.calls.get(call as usize)?;
+                let locks = self.analysis.left_held(outer.method, call);
+                let lock = locks.map_or("a lock".to_owned(), |path| path.readable(&outer.body, &program.names));
+                Some((lock, outer.body.site(site.pc)))
+            }
+        }
+    }
+
+    /// The calls from the context to the method where the two takings come together.
+    fn chain(&self) -> Vec<(Site, String)> {
+        let mut chain = Vec::new();
+        for (method, call) in &self.witness.calls {
+            let Some(site) = self.analysis.skeleton(*method).and_then(|skeleton| skeleton.calls.get(*call as usize))
+            else {
+                continue;
+            };
+            chain.push((self.site(*method, site.pc, site.line), self.short(site.method)));
+        }
+        chain
+    }
+
+    fn site(&self, method: MethodId, pc: u32, line: Option<u32>) -> Site {
+        let program = self.analysis.program;
+        let file = program.header(program.class_of(method)).source_file;
+        Site { method: program.method_name(method), pc, file, line }
+    }
+
+    /// `Location.distanceTo`
+    fn short(&self, method: MethodName) -> String {
+        let name = self.analysis.program.names.readable_method(method);
+        let mut parts: Vec<&str> = name.rsplitn(3, '.').take(2).collect();
+        parts.reverse();
+        parts.join(".")
+    }
+
+    fn taking(&self, via: Via) -> Option<Taking> {
+        let (program, told) = (self.analysis.program, self.inner());
+        let skeleton = self.analysis.skeleton(told.method)?;
+        match via {
+            Via::Own(number) => {
+                let section = told.section(number);
+                Some(Taking {
+                    lock: section.lock.readable(&told.body, &program.names),
+                    kind: section.lock_kind(),
+                    start: told.start(section),
+                    end: told.end(section),
+                    last_line: told.last_line(section),
+                    by: String::new(),
+                    calls: Vec::new(),
+                })
+            }
+            Via::Library { call } => {
+                let site = skeleton.calls.get(call as usize)?;
+                let (path, kind) = self.analysis.taken_lock(told.method, via)?;
+                let place = told.body.site(site.pc);
+                Some(Taking {
+                    lock: path.readable(&told.body, &program.names),
+                    kind,
+                    start: place,
+                    end: Some(place),
+                    last_line: place.line,
+                    by: format!(" by `{}`", self.short(site.method)),
+                    calls: Vec::new(),
+                })
+            }
+            Via::Call { call, .. } => {
+                let site = skeleton.calls.get(call as usize)?;
+                let (path, kind) = self.analysis.taken_lock(told.method, via)?;
+                let place = told.body.site(site.pc);
+                let mut calls = Vec::new();
+                // Down to where the lock is taken; the last call is told with the taking.
+                let mut here = (told.method, via);
+                while let (method, Via::Call { call, target, taken }) = here {
+                    let site = self.analysis.skeleton(method)?.calls.get(call as usize)?;
+                    calls.push((self.site(method, site.pc, site.line), self.short(program.method_name(target))));
+                    here = (target, self.analysis.summary(target)?.taken.get(taken as usize)?.via);
+                }
+                let by = match here.1 {
+                    Via::Library { call } => {
+                        let site = self.analysis.skeleton(here.0)?.calls.get(call as usize)?;
+                        self.short(site.method)
+                    }
+                    _ => self.short(program.method_name(here.0)),
+                };
+                if !matches!(here.1, Via::Library { .. }) {
+                    calls.pop();
+                }
+                Some(Taking {
+                    lock: path.readable(&told.body, &program.names),
+                    kind,
+                    start: place,
+                    end: Some(place),
+                    last_line: place.line,
+                    by: format!(" by `{by}`"),
+                    calls,
+                })
+            }
+        }
+    }
+
+    fn fix(&self, first: &Taking, second: &Taking, is_round: bool) -> String {
+        let lock = &first.lock;
+        let inside = match self.inner {
+            Some(inner) => format!(" of `{}`", self.short(inner.body.method)),
+            None => String::new(),
+        };
+        if first.kind == LockKind::Own {
+            return format!(
+                "do both in one operation of `{lock}`, such as `compareAndSet` or `computeIfAbsent`, or guard all uses by a lock"
+            );
+        }
+        if first.lock != second.lock {
+            return format!("hold `{lock}` and `{}` over both sections{inside}", second.lock);
+        }
+        match (first.start.line, second.last_line) {
+            (Some(from), _) if is_round => {
+                format!("hold `{lock}` around the loop, not in each round (line {from}{inside})")
+            }
+            (Some(from), Some(to)) if from < to => format!("hold `{lock}` from line {from} to line {to}{inside}"),
+            (Some(from), Some(to)) if from == to => format!("hold `{lock}` over all of line {from}{inside}"),
+            _ => format!("hold `{lock}` from the first section to the end of the second{inside}"),
+        }
+    }
 }

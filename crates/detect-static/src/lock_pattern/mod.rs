@@ -1,73 +1,63 @@
 //! Lock pattern: a lock is taken, let go and taken again while another lock is held.
 //!
 //! Whoever holds the outer lock, the *context*, means the whole to be atomic. The inner lock, the *witness*, is let go
-//! in between, and whoever takes only that one can change what it guards.
+//! in between, and whoever takes only that one can change what it guards. Context and takings may be in different methods.
 //!
 //! Reports: `reacquired-lock`, one for each place where a witness is taken the second time.
-//! Misses: sections in called methods; locks that have no name here (see `program::Path`).
-//! May be wrong when: the two sections have nothing to do with each other, or the witness is never taken without the
-//! context.
-//! Method: a static analysis for automatic detection of atomicity violations in Java programs, inside one method.
-//! Departs from it: sections of `java.util.concurrent` locks count like monitors; an assignment inside a block counts
-//! after it, too.
+//! Misses: locks that have no name (see `program::Path`); sections many calls away; two locks that guard one thing.
+//! May be wrong when: the two sections have nothing to do with each other, though they touch the same data.
+//! Method: a static analysis for automatic detection of atomicity violations in Java programs. R, T and P are in `rules`,
+//! LOCKSHELD and what is carried up the calls in `analysis`; `Options::paper` leaves it at that.
+//! Departs from it: sections of `java.util.concurrent` locks, and operations of objects that synchronize themselves,
+//! count; an assignment inside a block or a callee counts after it, too; `judge` drops what nobody can break.
 //! Page: docs/rules/reacquired-lock.md
 
+mod analysis;
 mod explain;
+mod feasible;
+mod judge;
+mod local;
+mod name;
+#[cfg(test)]
+mod oracle;
+mod prepare;
+mod relation;
+mod relevant;
+mod results;
 mod rules;
+mod sides;
+mod skeleton;
 mod state;
+mod stores;
+mod summary;
+mod ties;
 
-use program::ir::Body;
-use program::{Program, Sections};
+use program::{Calls, Program};
 
 use crate::{Check, Checked, Detector};
-use state::Witness;
+use analysis::Analysis;
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "lock-pattern",
     summary: "a lock let go and taken again while another lock is held",
     default: true,
-    check: Check::Methods(check),
+    check: Check::Calls(check),
 };
 
-fn check(program: &Program) -> Checked {
-    let mut checked = Checked::default();
-    let found = program.visit_bodies(
-        |method| program.may_lock(method),
-        |_, body| {
-            let sections = Sections::of(&body, program);
-            // A context and a witness: one section cannot have the pattern.
-            if sections.iter().len() < 2 {
-                return Vec::new();
-            }
-            let witnesses = one_per_place(&body, &sections, rules::witnesses(&body, &sections));
-            witnesses.iter().map(|witness| explain::explain(program, &body, &sections, witness)).collect()
-        },
-    );
-    for found in found {
-        match found {
-            Ok(findings) => checked.findings.extend(findings),
-            Err(unreadable) => checked.unreadable.push(unreadable),
-        }
-    }
-    checked
+/// How the pattern is looked for.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Options {
+    /// As the paper has it, without anything that this detector adds.
+    pub paper: bool,
+    /// Any two locks that are taken one after the other, not only one lock twice.
+    pub variant: bool,
+    /// Pairs that nobody can break today, too, as notes.
+    pub notes: bool,
 }
 
-/// One witness for each lock and line where it is taken the second time: the one with the earliest first section.
-/// Compilers copy `finally` blocks, so one line may be several places in the code.
-fn one_per_place(body: &Body, sections: &Sections, mut witnesses: Vec<Witness>) -> Vec<Witness> {
-    let site = |section| explain::start(body, sections.get(section));
-    let key = |witness: &Witness| {
-        let second = site(witness.twice.second);
-        (second.line.unwrap_or(second.pc), site(witness.twice.first).pc, second.pc, witness.context)
-    };
-    witnesses.sort_by_key(key);
-    let mut kept: Vec<Witness> = Vec::new();
-    for witness in witnesses {
-        let (line, lock) = (key(&witness).0, &sections.get(witness.twice.second).lock);
-        let is_told = |told: &Witness| key(told).0 == line && sections.get(told.twice.second).lock == *lock;
-        if !kept.iter().any(is_told) {
-            kept.push(witness);
-        }
-    }
-    kept
+fn check(program: &Program, calls: &Calls, options: &crate::Options) -> Checked {
+    let options = options.lock_pattern;
+    let analysis = Analysis::of(program, calls, options);
+    let findings = judge::findings(&analysis, options);
+    Checked { findings, unreadable: analysis.unreadable }
 }

@@ -1,25 +1,109 @@
-//! How facts move: forward over the control-flow graph, exceptions included, to a fixed point.
+//! How facts move through one method: forward over the control-flow graph, exceptions included, to a fixed point.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use program::ir::{BlockId, Body, Op, Value, can_throw};
-use program::{Path, SectionId, SectionKind, Sections};
+use location::{ClassName, FieldName};
+use program::{MethodId, SectionId};
+use smallvec::SmallVec;
 
-use super::state::{Scope, Stack, State, Twice, Witness};
+use super::name::Name;
+use super::skeleton::{Action, Forget, Skeleton};
+use super::state::{Holder, LockId, Locks, Scope, Stack, State, TakeId};
+use super::summary::{Pair, Via};
 
-/// All witnesses of a method.
-pub(super) fn witnesses(body: &Body, sections: &Sections) -> Vec<Witness> {
-    let rules = Rules { body, sections };
-    let mut entries: Vec<Option<State>> = vec![None; body.block_count()];
+/// One taking of a lock, as the method sees it.
+#[derive(Clone, Debug)]
+pub(super) struct Take {
+    pub(super) lock: LockId,
+    pub(super) via: Via,
+    /// What the object must be that the lock's name starts from.
+    pub(super) bound: Option<ClassName>,
+}
+
+/// What a call does, from the caller's side.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Effects {
+    pub(super) takes: Vec<TakeId>,
+    /// Pairs of the callees, by the caller's names for the two locks: the target and its number there.
+    pub(super) twice: Vec<(LockId, LockId, MethodId, u32)>,
+    /// Locks that the call returns with.
+    pub(super) acquires: SmallVec<[Option<LockId>; 1]>,
+    pub(super) gives_back: SmallVec<[Option<LockId>; 1]>,
+    /// Fields that some callee stores to.
+    pub(super) stores: SmallVec<[FieldName; 1]>,
+    /// Whether it may run its functions several times.
+    pub(super) repeats: bool,
+}
+
+/// A method with its locks and the effects of its calls.
+pub(super) struct Prepared<'s> {
+    pub(super) skeleton: &'s Skeleton,
+    pub(super) locks: Locks,
+    pub(super) takes: Vec<Take>,
+    /// By section: its lock, and the taking that it is unless the lock is `*` or the section excludes nobody.
+    pub(super) sections: Vec<(Option<LockId>, Option<TakeId>)>,
+    /// By call.
+    pub(super) calls: Vec<Effects>,
+}
+
+/// What is asked of a pair of takings: are both of one lock, or, for the variant, of any two?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Pattern {
+    OneLock,
+    AnyTwo,
+}
+
+/// A pair with its context, in the method that has the context.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Confirmed {
+    pub(super) context: Holder,
+    pub(super) found: Found,
+}
+
+/// A pair: in the method itself, or in something that it calls.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Found {
+    Here {
+        first: TakeId,
+        second: TakeId,
+    },
+    /// By this call, in this target, under this number there.
+    Below {
+        call: u32,
+        target: MethodId,
+        twice: u32,
+        locks: (LockId, LockId),
+    },
+}
+
+/// What came of one method.
+#[derive(Default)]
+pub(super) struct Outcome {
+    /// T of the method as a whole.
+    pub(super) open: BTreeSet<Found>,
+    /// P.
+    pub(super) confirmed: BTreeSet<Confirmed>,
+    /// What every return leaves held; `None` if the method never returns.
+    pub(super) left_held: Option<BTreeSet<Holder>>,
+    pub(super) gives_back: BTreeSet<Option<LockId>>,
+}
+
+/// More first takings than this are not told apart for one second taking.
+const MAX_FIRSTS: usize = 4;
+
+pub(super) fn flow(prepared: &Prepared<'_>, pattern: Pattern, is_compatible: &dyn Fn(&Take, &Take) -> bool) -> Outcome {
+    let blocks = &prepared.skeleton.blocks;
+    let mut entries: Vec<Option<State>> = vec![None; blocks.len()];
     let mut stack = Stack::new();
-    for (id, section) in sections.iter() {
-        if section.kind == SectionKind::Method {
-            stack.scopes.push(Scope { section: Some(id), ..Scope::default() });
+    for (index, section) in prepared.skeleton.sections.iter().enumerate() {
+        if section.is_method {
+            let holder = Holder::Own(section_id(prepared, index));
+            stack.scopes.push(Scope::new(holder, prepared.sections[index].0));
         }
     }
     entries[0] = Some(State::of(stack));
-    let mut found = Found::new();
-    let mut pending = vec![false; body.block_count()];
+    let mut flow = Flow { prepared, pattern, is_compatible, outcome: Outcome::default(), firsts: BTreeMap::new() };
+    let mut pending = vec![false; blocks.len()];
     pending[0] = true;
     while let Some(first) = pending.iter().position(|pending| *pending) {
         for index in first..pending.len() {
@@ -27,119 +111,221 @@ pub(super) fn witnesses(body: &Body, sections: &Sections) -> Vec<Witness> {
                 continue;
             }
             let Some(state) = entries[index].clone() else { continue };
-            rules.flow(BlockId::from_index(index), state, &mut found, |target, state| {
-                let known = entries[target.index()].get_or_insert_default();
-                pending[target.index()] |= known.join(state);
+            flow.block(index, state, |target, state| {
+                let known = entries[target].get_or_insert_default();
+                pending[target] |= known.join(state);
             });
         }
     }
-    found.into_iter().map(|(second, (first, context))| Witness { twice: Twice { first, second }, context }).collect()
+    flow.outcome
 }
 
-/// Witnesses by the section that takes the lock again: the first before it, and the context.
-type Found = BTreeMap<SectionId, (SectionId, SectionId)>;
-
-struct Rules<'r> {
-    body: &'r Body,
-    sections: &'r Sections,
+/// Sections are numbered as they were when the skeleton was made.
+fn section_id(prepared: &Prepared<'_>, index: usize) -> SectionId {
+    prepared.skeleton.section_ids[index]
 }
 
-impl Rules<'_> {
-    fn flow(&self, block: BlockId, mut state: State, found: &mut Found, mut hand_over: impl FnMut(BlockId, State)) {
-        let edges = self.body.block(block);
-        self.sections.walk(self.body, block, |value, instruction, held| {
-            let closed = self.sections.closed_by(self.body, value, held);
-            let opened = self.sections.opened_by(value);
-            if can_throw(&instruction.op) && closed.is_empty() {
-                for handler in &edges.handlers {
-                    hand_over(*handler, self.only_open(&state, *handler));
+struct Flow<'f> {
+    prepared: &'f Prepared<'f>,
+    pattern: Pattern,
+    is_compatible: &'f dyn Fn(&Take, &Take) -> bool,
+    outcome: Outcome,
+    /// By second taking and scope: the first takings that were noted.
+    firsts: BTreeMap<(TakeId, Holder), Vec<TakeId>>,
+}
+
+impl Flow<'_> {
+    fn block(&mut self, index: usize, mut state: State, mut hand_over: impl FnMut(usize, State)) {
+        let prepared = self.prepared;
+        let block = &prepared.skeleton.blocks[index];
+        for action in &block.actions {
+            match action {
+                Action::Throw => {
+                    for handler in &block.handlers {
+                        let target = *handler as usize;
+                        hand_over(target, state.only_open(&prepared.skeleton.blocks[target].open));
+                    }
                 }
+                Action::Forget(forget) => {
+                    let changes = |lock: LockId| forget.changes(&prepared.locks.get(lock).path);
+                    state.stacks_mut().for_each(|stack| stack.forget(changes));
+                }
+                Action::Wait(section) => {
+                    for stack in state.stacks_mut() {
+                        if let Some(at) = stack.position(Holder::Own(*section)) {
+                            stack.begin_anew(at);
+                        }
+                    }
+                }
+                Action::Leave(section) => {
+                    let take = prepared.sections[section.index()].1;
+                    for stack in state.stacks_mut() {
+                        if let Some(at) = stack.position(Holder::Own(*section)) {
+                            stack.leave(at, take);
+                        }
+                    }
+                }
+                Action::Enter(section) => {
+                    let (lock, take) = prepared.sections[section.index()];
+                    for stack in state.stacks_mut() {
+                        if let Some(take) = take {
+                            self.taken(stack, take);
+                        }
+                        stack.scopes.push(Scope::new(Holder::Own(*section), lock));
+                    }
+                }
+                Action::GiveBack(lock, kind) => {
+                    let lock = prepared.locks.find(lock, *kind);
+                    state.stacks_mut().for_each(|stack| self.give_back(stack, lock));
+                }
+                Action::Call(call) => {
+                    for stack in state.stacks_mut() {
+                        self.call(stack, *call);
+                    }
+                }
+                Action::Run(..) => {}
+                Action::Return => self.returns(&state),
             }
-            let waited = self.sections.waited_by(value, held);
-            for stack in state.stacks_mut() {
-                self.forget(stack, value, &instruction.op);
-                for section in &waited {
-                    begin_anew(stack, *section);
-                }
-                for section in &closed {
-                    leave(stack, *section);
-                }
-                if let Some(section) = opened {
-                    enter(stack, section, self.sections, found);
-                }
-            }
-        });
-        for successor in &edges.successors {
-            hand_over(*successor, self.only_open(&state, *successor));
+        }
+        for successor in &block.successors {
+            let target = *successor as usize;
+            hand_over(target, state.only_open(&prepared.skeleton.blocks[target].open));
         }
     }
 
-    /// The state without scopes that are not open in the target: on the edge where `tryLock` failed nothing was taken.
-    fn only_open(&self, state: &State, target: BlockId) -> State {
-        let mut state = state.clone();
-        let held = self.sections.held_at_start(target);
-        for stack in state.stacks_mut() {
-            stack
-                .scopes
-                .retain(|scope| scope.section.is_none_or(|section| held.iter().any(|held| held.section == section)));
+    /// Taking a lock that was let go before inside an open section makes it a witness of that section, unless the lock is
+    /// held all the time: `T' = T ∪ (R ∩ {e})`, and `P' = P ∪ (Ts \ {e})` for every section around.
+    fn taken(&mut self, stack: &Stack, second: TakeId) {
+        let take = &self.prepared.takes[second.0 as usize];
+        if stack.holds(take.lock) {
+            return;
         }
-        state
+        for scope in &stack.scopes {
+            let firsts: SmallVec<[TakeId; 4]> = match self.pattern {
+                Pattern::OneLock => scope.takings(take.lock).collect(),
+                Pattern::AnyTwo => scope.released.iter().map(|(_, take)| *take).collect(),
+            };
+            for first in firsts {
+                let earlier = &self.prepared.takes[first.0 as usize];
+                if stack.holds(earlier.lock) || !(self.is_compatible)(earlier, take) {
+                    continue;
+                }
+                let noted = self.firsts.entry((second, scope.holder)).or_default();
+                if noted.contains(&first) || noted.len() >= MAX_FIRSTS && self.pattern == Pattern::OneLock {
+                    continue;
+                }
+                noted.push(first);
+                self.note(scope.holder, Found::Here { first, second });
+            }
+        }
     }
 
-    /// An assignment takes a lock's name away: what was locked under that name may be another object next time.
-    fn forget(&self, stack: &mut Stack, value: Value, op: &Op) {
-        let changes = |lock: &Path| match *op {
-            Op::PutField { field, .. } | Op::PutStatic { field, .. } => lock.goes_through(field),
-            Op::ArrayStore { .. } => lock.goes_through_elements(),
-            _ => lock.depends_on(value),
+    fn note(&mut self, scope: Holder, found: Found) {
+        match scope {
+            Holder::Method => self.outcome.open.insert(found),
+            context => self.outcome.confirmed.insert(Confirmed { context, found }),
         };
-        for scope in &mut stack.scopes {
-            scope.released.retain(|section| !changes(&self.sections.get(*section).lock));
-            scope.renamed |= scope.section.is_some_and(|section| changes(&self.sections.get(section).lock));
+    }
+
+    /// A call is a section on all locks that its targets take: with L what they are called here, `R' = R ∪ L` and
+    /// `T' = T ∪ (R ∩ L)`, where neither R nor L keeps what the targets may have given another meaning.
+    fn call(&mut self, stack: &mut Stack, call: u32) {
+        let effects = &self.prepared.calls[call as usize];
+        let changes = |lock: LockId| {
+            let path = &self.prepared.locks.get(lock).path;
+            effects.stores.iter().any(|field| Forget::Field(*field).changes(path))
+        };
+        if !effects.stores.is_empty() {
+            stack.forget(changes);
+        }
+        for (first, second, target, twice) in &effects.twice {
+            if stack.holds(*first) || stack.holds(*second) {
+                continue;
+            }
+            let found = Found::Below { call, target: *target, twice: *twice, locks: (*first, *second) };
+            self.note(stack.context().unwrap_or(Holder::Method), found);
+        }
+        for lock in &effects.gives_back {
+            self.give_back(stack, *lock);
+        }
+        for _ in 0..if effects.repeats { 2 } else { 1 } {
+            let fresh: SmallVec<[TakeId; 8]> = effects.takes.iter().copied().collect();
+            for take in &fresh {
+                self.taken(stack, *take);
+            }
+            for take in fresh {
+                let lock = self.prepared.takes[take.0 as usize].lock;
+                if !stack.holds(lock) && !changes(lock) && !effects.acquires.contains(&Some(lock)) {
+                    stack.innermost().release(lock, take);
+                }
+            }
+        }
+        for lock in &effects.acquires {
+            // A loop that takes without giving back is not followed round after round.
+            if stack.position(Holder::Call(call)).is_none() {
+                stack.scopes.push(Scope::new(Holder::Call(call), *lock));
+            }
+        }
+    }
+
+    /// A lock is given back that this method did not take itself: a call before did, or the caller did.
+    fn give_back(&mut self, stack: &mut Stack, lock: Option<LockId>) {
+        let is_from_call = |scope: &Scope| matches!(scope.holder, Holder::Call(_));
+        let at = match lock {
+            Some(_) => stack.scopes.iter().rposition(|scope| is_from_call(scope) && scope.lock == lock),
+            None => None,
+        };
+        // An object that gives the lock back when it is closed has its own name for it.
+        let at = at.or_else(|| stack.scopes.iter().rposition(is_from_call));
+        match at {
+            Some(at) => {
+                let take = match (stack.scopes[at].holder, stack.scopes[at].lock) {
+                    (Holder::Call(call), Some(lock)) => {
+                        let takes = &self.prepared.calls[call as usize].takes;
+                        takes.iter().copied().find(|take| self.prepared.takes[take.0 as usize].lock == lock)
+                    }
+                    _ => None,
+                };
+                stack.leave(at, take);
+            }
+            None => {
+                self.outcome.gives_back.insert(lock);
+            }
+        }
+    }
+
+    fn returns(&mut self, state: &State) {
+        for stack in state.stacks() {
+            let held: BTreeSet<Holder> = stack
+                .scopes
+                .iter()
+                .map(|scope| scope.holder)
+                .filter(|holder| match holder {
+                    Holder::Method => false,
+                    Holder::Own(section) => !self.prepared.skeleton.sections[section.index()].is_method,
+                    Holder::Call(_) => true,
+                })
+                .collect();
+            self.outcome.left_held = Some(match self.outcome.left_held.take() {
+                Some(known) => known.intersection(&held).copied().collect(),
+                None => held,
+            });
         }
     }
 }
 
-/// Taking a lock that was let go before inside an open section makes it a witness of that section, unless the lock is
-/// held all the time: `T' = T ∪ (R ∩ {e})`, and `P' = P ∪ (Ts \ {e})` for every section around.
-fn enter(stack: &mut Stack, section: SectionId, sections: &Sections, found: &mut Found) {
-    let own = sections.get(section);
-    let is_own_lock = |other: SectionId| {
-        let other = sections.get(other);
-        other.lock_kind() == own.lock_kind() && other.lock.same(&own.lock)
-    };
-    let is_held = stack.scopes.iter().any(|scope| scope.section.is_some_and(is_own_lock));
-    for scope in stack.scopes.iter().filter(|_| !is_held) {
-        let Some(context) = scope.section else { continue };
-        // Of several first sections one is told, so one is kept.
-        if let Some(first) = scope.released.iter().find(|first| is_own_lock(**first)) {
-            let witness = (*first, context);
-            found.entry(section).and_modify(|known| *known = witness.min(*known)).or_insert(witness);
-        }
+impl Prepared<'_> {
+    pub(super) fn take(&self, take: TakeId) -> &Take {
+        &self.takes[take.0 as usize]
     }
-    stack.scopes.push(Scope { section: Some(section), ..Scope::default() });
-}
 
-/// To wait is to let go and to take again: what was released before and what comes after are not one step of this
-/// context, though they may be of an outer one. The lock itself is no witness, since the code says that it lets go.
-fn begin_anew(stack: &mut Stack, section: SectionId) {
-    let Some(at) = stack.scopes.iter().rposition(|scope| scope.section == Some(section)) else { return };
-    if at > 0 {
-        let released = std::mem::take(&mut stack.scopes[at].released);
-        stack.scopes[at - 1].released.extend(released);
+    pub(super) fn pair(&self, first: TakeId, second: TakeId) -> Pair {
+        Pair { method: self.skeleton.method, first: self.take(first).via, second: self.take(second).via }
     }
-}
 
-/// `R' = R ∪ Rs ∪ {e}`, as far as the locks still have their names.
-fn leave(stack: &mut Stack, section: SectionId) {
-    let Some(at) = stack.scopes.iter().rposition(|scope| scope.section == Some(section)) else { return };
-    if at == 0 {
-        return;
-    }
-    let inner = stack.scopes.remove(at);
-    let outer = &mut stack.scopes[at - 1];
-    outer.released.extend(inner.released);
-    if !inner.renamed {
-        outer.released.insert(section);
+    /// A lock's name outside the method.
+    pub(super) fn outside(&self, lock: LockId) -> Option<Name> {
+        let lock = self.locks.get(lock);
+        self.skeleton.outside(&lock.path, lock.kind, None)
     }
 }

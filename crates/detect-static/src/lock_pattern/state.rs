@@ -1,36 +1,57 @@
 //! What is tracked: for each open section, which locks were taken and let go inside it.
 
-use std::collections::BTreeSet;
-
-use program::SectionId;
+use program::{Path, SectionId};
 use smallvec::SmallVec;
 
-/// A lock that was taken twice, by the sections that took it. Both are one section in a loop.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Twice {
-    pub(super) first: SectionId,
-    pub(super) second: SectionId,
-}
+/// Number of a lock in one method.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct LockId(pub(super) u32);
 
-/// A lock that was taken twice while another one was held.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Witness {
-    pub(super) twice: Twice,
-    pub(super) context: SectionId,
+/// Number of a taking in one method: a section of its own, or one lock that a call takes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct TakeId(pub(super) u32);
+
+/// What holds a lock, from where it is taken on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Holder {
+    /// Nothing: the method as a whole.
+    Method,
+    Own(SectionId),
+    /// A call that takes a lock and returns with it.
+    Call(u32),
 }
 
 /// The facts of one scope: the method, or an open section.
 ///
 /// Of the paper's ⟨R, T, P⟩ only R is kept. All open scopes are known when a lock is taken, so T and P, which the paper
 /// carries outwards until the context ends, are settled at once; a context that never ends counts, too.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Scope {
-    /// The section, unless the scope is the method.
-    pub(super) section: Option<SectionId>,
-    /// Whether the section's lock still has the name that it had when it was taken.
+    pub(super) holder: Holder,
+    /// The lock that is held, unless it has no name.
+    pub(super) lock: Option<LockId>,
+    /// Whether what the lock's name goes through was assigned since.
     pub(super) renamed: bool,
-    /// R: sections that began and ended in here, and whose lock still has its name.
-    pub(super) released: BTreeSet<SectionId>,
+    /// R: locks that were taken and let go in here and still have their names, sorted.
+    pub(super) released: Vec<(LockId, TakeId)>,
+}
+
+impl Scope {
+    pub(super) fn new(holder: Holder, lock: Option<LockId>) -> Scope {
+        Scope { holder, lock, renamed: false, released: Vec::new() }
+    }
+
+    pub(super) fn release(&mut self, lock: LockId, take: TakeId) {
+        if let Err(at) = self.released.binary_search(&(lock, take)) {
+            self.released.insert(at, (lock, take));
+        }
+    }
+
+    /// The takings of a lock, in the order of their numbers.
+    pub(super) fn takings(&self, lock: LockId) -> impl Iterator<Item = TakeId> + '_ {
+        let from = self.released.partition_point(|(known, _)| *known < lock);
+        self.released[from..].iter().take_while(move |(known, _)| *known == lock).map(|(_, take)| *take)
+    }
 }
 
 /// Scopes from the method inwards, on one way of having come here.
@@ -41,21 +62,98 @@ pub(super) struct Stack {
 
 impl Stack {
     pub(super) fn new() -> Stack {
-        Stack { scopes: [Scope::default()].into_iter().collect() }
+        Stack { scopes: [Scope::new(Holder::Method, None)].into_iter().collect() }
+    }
+
+    /// Whether a lock is held all the time.
+    pub(super) fn holds(&self, lock: LockId) -> bool {
+        self.scopes.iter().any(|scope| scope.lock == Some(lock) && !scope.renamed)
+    }
+
+    pub(super) fn innermost(&mut self) -> &mut Scope {
+        let last = self.scopes.len() - 1;
+        &mut self.scopes[last]
+    }
+
+    /// The innermost scope that holds something.
+    pub(super) fn context(&self) -> Option<Holder> {
+        self.scopes.last().map(|scope| scope.holder).filter(|holder| *holder != Holder::Method)
+    }
+
+    pub(super) fn position(&self, holder: Holder) -> Option<usize> {
+        self.scopes.iter().rposition(|scope| scope.holder == holder)
+    }
+
+    /// Closes a scope: `R' = R ∪ Rs ∪ {e}`, as far as the locks still have their names.
+    pub(super) fn leave(&mut self, at: usize, take: Option<TakeId>) {
+        if at == 0 || at >= self.scopes.len() {
+            return;
+        }
+        let inner = self.scopes.remove(at);
+        let outer = &mut self.scopes[at - 1];
+        for (lock, take) in inner.released {
+            outer.release(lock, take);
+        }
+        if let (Some(lock), Some(take), false) = (inner.lock, take, inner.renamed) {
+            outer.release(lock, take);
+        }
+    }
+
+    /// To wait is to let go and to take again: what was released before and what comes after are not one step of this
+    /// context, though they may be of an outer one. The lock itself is no witness, since the code says that it lets go.
+    pub(super) fn begin_anew(&mut self, at: usize) {
+        if at > 0 {
+            let released = std::mem::take(&mut self.scopes[at].released);
+            for (lock, take) in released {
+                self.scopes[at - 1].release(lock, take);
+            }
+        }
+    }
+
+    /// An assignment takes names away: what was locked under such a name may be another object next time.
+    pub(super) fn forget(&mut self, changes: impl Fn(LockId) -> bool) {
+        for scope in &mut self.scopes {
+            scope.released.retain(|(lock, _)| !changes(*lock));
+            scope.renamed |= scope.lock.is_some_and(&changes);
+        }
     }
 
     /// Whether the same sections are open, in the same order.
     fn is_like(&self, other: &Stack) -> bool {
         self.scopes.len() == other.scopes.len()
-            && self.scopes.iter().zip(&other.scopes).all(|(a, b)| a.section == b.section)
+            && self.scopes.iter().zip(&other.scopes).all(|(a, b)| a.holder == b.holder)
     }
 
-    fn join(&mut self, other: Stack) -> bool {
+    /// Whether they differ at most in what calls left held.
+    fn is_near(&self, other: &Stack) -> bool {
+        let own = |stack: &Stack| -> SmallVec<[Holder; 4]> {
+            let holders = stack.scopes.iter().map(|scope| scope.holder);
+            holders.filter(|holder| !matches!(holder, Holder::Call(_))).collect()
+        };
+        !self.is_like(other) && own(self) == own(other)
+    }
+
+    /// Closes what calls left held and is not held in the other.
+    fn keep_calls_of(&mut self, other: &Stack) -> bool {
         let mut changed = false;
-        for (scope, other) in self.scopes.iter_mut().zip(other.scopes) {
+        for at in (1..self.scopes.len()).rev() {
+            let holder = self.scopes[at].holder;
+            if matches!(holder, Holder::Call(_)) && other.position(holder).is_none() {
+                self.leave(at, None);
+                changed = true;
+            }
+        }
+        changed
+    }
+
+    fn join(&mut self, other: &Stack) -> bool {
+        let mut changed = false;
+        for (scope, other) in self.scopes.iter_mut().zip(&other.scopes) {
             let before = (scope.renamed, scope.released.len());
             scope.renamed |= other.renamed;
-            scope.released.extend(other.released);
+            for (lock, take) in &other.released {
+                scope.release(*lock, *take);
+            }
             changed |= before != (scope.renamed, scope.released.len());
         }
         changed
@@ -77,16 +175,37 @@ impl State {
         State { stacks: [stack].into_iter().collect() }
     }
 
+    pub(super) fn stacks(&self) -> impl Iterator<Item = &Stack> {
+        self.stacks.iter()
+    }
+
     pub(super) fn stacks_mut(&mut self) -> impl Iterator<Item = &mut Stack> {
         self.stacks.iter_mut()
     }
 
-    /// Joins by union; tells whether that changed anything.
+    /// The state without sections that are not open in the target: on the edge where `tryLock` failed nothing was taken.
+    pub(super) fn only_open(&self, open: &[SectionId]) -> State {
+        let mut state = self.clone();
+        for stack in state.stacks_mut() {
+            stack.scopes.retain(|scope| match scope.holder {
+                Holder::Own(section) => open.contains(&section),
+                Holder::Method | Holder::Call(_) => true,
+            });
+        }
+        state
+    }
+
+    /// Joins by union; tells whether that changed anything. A lock that a call left held counts while it is held on
+    /// every path.
     pub(super) fn join(&mut self, other: State) -> bool {
         let mut changed = false;
-        for stack in other.stacks {
+        for mut stack in other.stacks {
+            if let Some(near) = self.stacks.iter_mut().find(|known| known.is_near(&stack)) {
+                changed |= near.keep_calls_of(&stack);
+                stack.keep_calls_of(near);
+            }
             match self.stacks.iter().position(|known| known.is_like(&stack)) {
-                Some(known) => changed |= self.stacks[known].join(stack),
+                Some(known) => changed |= self.stacks[known].join(&stack),
                 None if self.stacks.len() < MAX_STACKS => {
                     self.stacks.push(stack);
                     changed = true;
@@ -95,5 +214,38 @@ impl State {
             }
         }
         changed
+    }
+}
+
+/// The locks of one method, each name and kind once.
+#[derive(Default)]
+pub(super) struct Locks {
+    list: Vec<super::name::Lock>,
+    numbers: rustc_hash::FxHashMap<super::name::Lock, LockId>,
+}
+
+impl Locks {
+    /// The number of a lock; `None` for `*`, which equals nothing.
+    pub(super) fn number(&mut self, path: Path, kind: program::LockKind) -> Option<LockId> {
+        if path.is_unknown() {
+            return None;
+        }
+        let lock = super::name::Lock { path, kind };
+        if let Some(known) = self.numbers.get(&lock) {
+            return Some(*known);
+        }
+        let number = LockId(self.list.len() as u32);
+        self.list.push(lock.clone());
+        self.numbers.insert(lock, number);
+        Some(number)
+    }
+
+    /// The number of a lock that has one.
+    pub(super) fn find(&self, path: &Path, kind: program::LockKind) -> Option<LockId> {
+        self.numbers.get(&super::name::Lock { path: path.clone(), kind }).copied()
+    }
+
+    pub(super) fn get(&self, lock: LockId) -> &super::name::Lock {
+        &self.list[lock.0 as usize]
     }
 }

@@ -36,7 +36,7 @@ impl Telling<'_> {
         };
         let mut steps: Vec<Step> = Vec::new();
         let mut step = |thread: Thread, place: Option<Place>, what: String| {
-            steps.push(Step { number: steps.len() as u32 + 1, thread, place, what, ran: false });
+            steps.push(Step { number: steps.len() as u32 + 1, thread, place, what, ran: false, callers: Vec::new() });
         };
         step(Thread::a(), Some(self.in_method(read)), format!("`{seen}` read under `{lock}`{}", self.inside(read)));
         step(Thread::a(), Some(self.in_method(read)), format!("`{lock}` let go"));

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
 use classfile::archive::{ArchiveReader, Contents, Kind};
 use classfile::edit::ClassEditor;
@@ -53,8 +54,32 @@ pub(crate) struct Totals {
     pub(crate) classes: usize,
     pub(crate) unchanged: usize,
     pub(crate) sites: usize,
+    pub(crate) seconds: f64,
     pub(crate) left_alone: Vec<String>,
     pub(crate) errors: Vec<String>,
+}
+
+impl std::fmt::Display for Totals {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let speed = self.classes as f64 / self.seconds;
+        let (classes, unchanged, sites) = (self.classes, self.unchanged, self.sites);
+        writeln!(f, "{classes} classes, {unchanged} unchanged, {sites} sites, {speed:.0} classes/s")?;
+        self.left_alone.iter().try_for_each(|method| writeln!(f, "left alone: {method}"))
+    }
+}
+
+/// A plan that asks for activations and a unit of every method.
+pub(crate) fn ask_for_all_methods(contents: &Contents, plan: &mut Plan) {
+    for source in &contents.sources {
+        let Ok(class) = ClassEditor::read(&source.bytes) else { continue };
+        let text = |constant| text_of(class.pool.utf8(constant).unwrap()).into_owned();
+        for method in class.methods() {
+            let name = text_of(class.name().unwrap());
+            let entry = plan.methods.entry(&name, &text(method.name), &text(method.descriptor));
+            entry.activations = true;
+            entry.units = vec![1];
+        }
+    }
 }
 
 /// Rewrites all classes; those that cannot be rewritten stay as they were.
@@ -68,7 +93,10 @@ pub(crate) fn rewrite(contents: &Contents, plan: &Plan) -> (Vec<(String, Vec<u8>
             continue;
         }
         totals.classes += 1;
-        let bytes = match instrument(&source.bytes, plan, &mut sites) {
+        let start = Instant::now();
+        let rewritten = instrument(&source.bytes, plan, &mut sites);
+        totals.seconds += start.elapsed().as_secs_f64();
+        let bytes = match rewritten {
             Ok(Some(Rewritten { bytes, left_alone })) => {
                 let tell = |method: &instrument::LeftAlone| format!("{name}.{}: {}", method.name, method.reason);
                 totals.left_alone.extend(left_alone.iter().map(tell));
@@ -90,7 +118,7 @@ pub(crate) fn rewrite(contents: &Contents, plan: &Plan) -> (Vec<(String, Vec<u8>
 }
 
 /// The source of a class with all probes, each of which does `body`.
-pub(crate) fn probes(package: &str, class: &str, body: impl Fn(&str) -> String) -> String {
+pub(crate) fn probes(package: &str, class: &str, body: impl Fn(&str, &str) -> String) -> String {
     let mut source = format!("package {package};\npublic class {class} {{\n");
     for probe in PROBES {
         let list = probe.descriptor.trim_start_matches('(').trim_end_matches(")V").replace("Ljava/lang/Object;", "O");
@@ -100,8 +128,9 @@ pub(crate) fn probes(package: &str, class: &str, body: impl Fn(&str) -> String) 
             _ => format!("int p{index}"),
         };
         let parameters: Vec<String> = list.chars().enumerate().map(parameter).collect();
-        writeln!(source, "public static void {}({}) {{ {} }}", probe.name, parameters.join(", "), body(probe.name))
-            .unwrap();
+        let operands: Vec<String> = (0..parameters.len()).map(|index| format!("p{index}")).collect();
+        let body = body(probe.name, &operands.join(", "));
+        writeln!(source, "public static void {}({}) {{ {body} }}", probe.name, parameters.join(", ")).unwrap();
     }
     source + "}\n"
 }

@@ -13,11 +13,13 @@ mod simplify;
 mod state;
 mod translate;
 
-use classfile::{Access, Against, Arithmetic, ArrayKind, CallKind, Condition, Constant, Kind, MethodHandle};
+use classfile::{Access, Kind, MethodHandle};
 use location::{ClassName, FieldName, MethodName, Site, Symbol};
 use smallvec::SmallVec;
 
 pub use build::{Source, build};
+// The words of instructions, which a body's operations are made of.
+pub use classfile::{Against, Arithmetic, ArrayKind, CallKind, Condition, Constant};
 pub use print::Printer;
 
 /// A register: the number of the one instruction that sets it.
@@ -313,14 +315,33 @@ impl Body {
 
     /// Calls `visit` with each register that an instruction reads.
     pub fn for_each_operand(&self, op: &Op, mut visit: impl FnMut(Value)) {
-        match *op {
+        let mut op = *op;
+        op.registers().into_iter().flatten().for_each(|value| visit(*value));
+        if let Op::Phi(operands)
+        | Op::NewArray { lengths: operands, .. }
+        | Op::Call { arguments: operands, .. }
+        | Op::CallDynamic { arguments: operands, .. } = op
+        {
+            self.operands(operands).iter().copied().for_each(visit);
+        }
+    }
+}
+
+impl Op {
+    /// The registers that the instruction itself names; those in [`Operands`] are named by the body.
+    fn registers(&mut self) -> [Option<&mut Value>; 3] {
+        match self {
             Op::Parameter(_)
             | Op::Constant(_)
+            | Op::Phi(_)
             | Op::Caught
             | Op::GetStatic(_)
             | Op::New(_)
+            | Op::NewArray { .. }
+            | Op::Call { .. }
+            | Op::CallDynamic { .. }
             | Op::Address
-            | Op::Return(None) => {}
+            | Op::Return(None) => [None, None, None],
             Op::GetField { base: value, .. }
             | Op::PutStatic { value, .. }
             | Op::ArrayLength(value)
@@ -332,36 +353,12 @@ impl Body {
             | Op::MonitorExit(value)
             | Op::Switch { value, .. }
             | Op::Return(Some(value))
-            | Op::Throw(value) => visit(value),
-            Op::PutField { base, value, .. } => {
-                visit(base);
-                visit(value);
-            }
-            Op::ArrayLoad { array, index, .. } => {
-                visit(array);
-                visit(index);
-            }
-            Op::ArrayStore { array, index, value, .. } => {
-                visit(array);
-                visit(index);
-                visit(value);
-            }
-            Op::Arithmetic(_, left, right) | Op::Compare(left, right) => {
-                visit(left);
-                visit(right);
-            }
-            Op::Branch { left, right, .. } => {
-                visit(left);
-                if let Some(right) = right {
-                    visit(right);
-                }
-            }
-            Op::Phi(operands)
-            | Op::NewArray { lengths: operands, .. }
-            | Op::Call { arguments: operands, .. }
-            | Op::CallDynamic { arguments: operands, .. } => {
-                self.operands(operands).iter().copied().for_each(visit);
-            }
+            | Op::Throw(value) => [Some(value), None, None],
+            Op::PutField { base, value, .. } => [Some(base), Some(value), None],
+            Op::ArrayLoad { array, index, .. } => [Some(array), Some(index), None],
+            Op::ArrayStore { array, index, value, .. } => [Some(array), Some(index), Some(value)],
+            Op::Arithmetic(_, left, right) | Op::Compare(left, right) => [Some(left), Some(right), None],
+            Op::Branch { left, right, .. } => [Some(left), right.as_mut(), None],
         }
     }
 }

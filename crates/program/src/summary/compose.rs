@@ -1,9 +1,13 @@
 //! Puts callees' summaries into an outline.
 
+use std::cell::RefCell;
+
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
+use smallvec::SmallVec;
 
 use super::holding::Holdings;
+use super::influences::Gathering;
 use super::order::components;
 use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
@@ -16,9 +20,6 @@ const ROUNDS: usize = 3;
 
 /// Passes over the events of one method.
 const MAX_PASSES: usize = 4;
-
-/// More influences than this are cut.
-const MAX_INFLUENCES: usize = 24;
 
 /// Outlines and summaries of all methods that were asked for.
 pub struct Summaries {
@@ -63,26 +64,49 @@ impl Summaries {
     }
 
     fn component(&self, program: &Program, calls: &Calls, members: &[MethodId]) -> Vec<(MethodId, Summary)> {
-        let mut done: Vec<(MethodId, Summary)> = Vec::new();
-        let is_recursive = members.len() > 1 || calls.callees(members[0]).contains(&members[0]);
-        for _ in 0..if is_recursive { ROUNDS } else { 1 } {
-            let mut next = Vec::new();
-            for member in members {
-                let Some(outline) = self.outline(*member) else { continue };
-                let known = |method: MethodId| {
-                    done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
-                };
-                next.push((
-                    *member,
-                    composed(program, calls, &self.holdings, *member, members, outline, &known).summary,
-                ));
+        let compose = Compose { program, calls, holdings: &self.holdings, component: members };
+        if let [only] = *members
+            && !calls.callees(only).contains(&only)
+        {
+            let outline = self.outline(only).into_iter();
+            return outline.map(|outline| (only, compose.of(only, outline, &|method| self.summary(method)))).collect();
+        }
+        let mut done: Vec<Option<Summary>> = vec![None; members.len()];
+        // By member: the members whose summaries it asked for, and whether its own is another than the round before.
+        let mut asked: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); members.len()];
+        let mut changed = vec![true; members.len()];
+        for round in 0..ROUNDS {
+            let next: Vec<_> = (0..members.len())
+                .into_par_iter()
+                .map(|index| {
+                    if round > 0 && !asked[index].iter().any(|other| changed[*other as usize]) {
+                        return None;
+                    }
+                    let asks: RefCell<SmallVec<[u32; 4]>> = RefCell::default();
+                    let known = |method: MethodId| match members.binary_search(&method) {
+                        Ok(other) => {
+                            asks.borrow_mut().push(other as u32);
+                            done[other].as_ref()
+                        }
+                        Err(_) => self.summary(method),
+                    };
+                    let outline = self.outline(members[index])?;
+                    let summary = compose.of(members[index], outline, &known);
+                    Some((summary, asks.into_inner()))
+                })
+                .collect();
+            changed.fill(false);
+            for (index, next) in next.into_iter().enumerate() {
+                let Some((summary, asks)) = next else { continue };
+                changed[index] = done[index].as_ref() != Some(&summary);
+                done[index] = Some(summary);
+                asked[index] = asks;
             }
-            if next == done {
+            if !changed.contains(&true) {
                 break;
             }
-            done = next;
         }
-        done
+        members.iter().zip(done).filter_map(|(member, summary)| Some((*member, summary?))).collect()
     }
 }
 
@@ -121,47 +145,45 @@ fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId
     levels
 }
 
-/// A method composed, with what was found out on the way.
-pub(super) fn composed<'c, 's>(
-    program: &'c Program,
-    calls: &'c Calls,
-    holdings: &'c Holdings,
-    method: MethodId,
-    component: &'c [MethodId],
-    outline: &'c Outline,
-    known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
-) -> Composing<'c, 's> {
-    let mut composing = Composing {
-        program,
-        calls,
-        holdings,
-        method: program.method_name(method),
-        component,
-        outline,
-        known,
-        summary: Summary::default(),
-        last_held: Vec::new(),
-        own: Vec::new(),
-        influence: vec![Influences::new(); outline.events.len()],
-        result_name: vec![None; outline.events.len()],
-        result_class: vec![None; outline.events.len()],
-    };
-    // A value carried around a loop comes from an event further down: what a pass learns of events, the next one uses.
-    for _ in 0..MAX_PASSES {
-        let last = std::mem::take(&mut composing.summary);
-        composing.last_held = last.accesses.into_iter().map(|access| access.held).collect();
-        composing.own.clear();
-        composing.own_sections();
-        let before = (composing.influence.clone(), composing.result_name.clone());
-        for (index, event) in outline.events.iter().enumerate() {
-            composing.event(EventId(index as u32), event);
-        }
-        if before == (composing.influence.clone(), composing.result_name.clone()) || !looks_ahead(outline) {
-            break;
-        }
+/// What composing the methods of one component needs to know.
+pub(super) struct Compose<'c> {
+    pub(super) program: &'c Program,
+    pub(super) calls: &'c Calls,
+    pub(super) holdings: &'c Holdings,
+    pub(super) component: &'c [MethodId],
+}
+
+impl<'c> Compose<'c> {
+    fn of<'s>(&self, method: MethodId, outline: &Outline, known: &dyn Fn(MethodId) -> Option<&'s Summary>) -> Summary {
+        let Compose { program, calls, holdings, component } = *self;
+        Compose { program, calls, holdings, component }.composed(method, outline, known).summary
     }
-    composing.results();
-    composing
+
+    /// A method composed, with what was found out on the way.
+    pub(super) fn composed<'s>(
+        &self,
+        method: MethodId,
+        outline: &'c Outline,
+        known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
+    ) -> Composing<'c, 's> {
+        let composing = Composing {
+            program: self.program,
+            calls: self.calls,
+            holdings: self.holdings,
+            method: self.program.method_name(method),
+            component: self.component,
+            outline,
+            known,
+            summary: Summary::default(),
+            last_held: Vec::new(),
+            own: Vec::new(),
+            influence: vec![Influences::default(); outline.events.len()],
+            result_name: vec![None; outline.events.len()],
+            result_class: vec![None; outline.events.len()],
+            controls: Vec::new(),
+        };
+        composing.run()
+    }
 }
 
 /// Whether something in the outline depends on an event that comes later in the order of code.
@@ -203,9 +225,41 @@ pub(super) struct Composing<'c, 's> {
     /// By event: the name of the object that it yields, from this method's side.
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
+    /// What decides whether the events of a block happen, where that is settled.
+    controls: Vec<(u32, SectionSet, Influences)>,
 }
 
 impl Composing<'_, '_> {
+    fn run(mut self) -> Self {
+        let looks_ahead = looks_ahead(self.outline);
+        // A value carried around a loop comes from an event further down: what a pass learns of events, the next one
+        // uses.
+        for _ in 0..MAX_PASSES {
+            let last = std::mem::take(&mut self.summary);
+            self.last_held.clear();
+            self.last_held.extend(last.accesses.iter().map(|access| access.held));
+            // Growing step by step would move large pieces again and again.
+            self.summary.accesses = last.accesses;
+            self.summary.accesses.clear();
+            self.summary.accesses.reserve(MAX_ACCESSES);
+            self.own.clear();
+            self.controls.clear();
+            self.own_sections();
+            let before = looks_ahead.then(|| (self.influence.clone(), self.result_name.clone()));
+            for (index, event) in self.outline.events.iter().enumerate() {
+                self.event(EventId(index as u32), event);
+            }
+            match before {
+                Some((influence, name)) if influence != self.influence || name != self.result_name => {}
+                _ => break,
+            }
+        }
+        self.results();
+        self.summary.accesses.shrink_to_fit();
+        self.summary.sections.shrink_to_fit();
+        self
+    }
+
     pub(super) fn spot(&self, pc: u32, line: Option<u32>) -> Spot {
         Spot { method: self.method, pc, line }
     }
@@ -272,22 +326,24 @@ impl Composing<'_, '_> {
 
     /// Where values of the outline come from, in the summary's terms.
     pub(super) fn influences(&self, sources: &Sources) -> Influences {
-        let mut all = Influences::new();
+        let mut all = Gathering::default();
+        self.gather(&mut all, sources);
+        all.finish()
+    }
+
+    pub(super) fn gather(&self, all: &mut Gathering, sources: &Sources) {
         for source in sources {
             let ended = self.sections(source.ended);
             match source.origin {
-                Origin::Parameter(position) => {
-                    self.add_influence(&mut all, Influence { root: Root::Parameter(position), ended });
-                }
+                Origin::Parameter(position) => all.add(Influence { root: Root::Parameter(position), ended }),
+                Origin::Event(event) if ended.is_empty() => all.add_all(&self.influence[event.index()]),
                 Origin::Event(event) => {
                     for influence in &self.influence[event.index()] {
-                        let ended = influence.ended.union(ended);
-                        self.add_influence(&mut all, Influence { root: influence.root, ended });
+                        all.add(Influence { root: influence.root, ended: influence.ended.union(ended) });
                     }
                 }
             }
         }
-        all
     }
 
     pub(super) fn held_at(&self, access: AccessId) -> SectionSet {
@@ -295,46 +351,62 @@ impl Composing<'_, '_> {
         known.or_else(|| self.last_held.get(access.index()).copied()).unwrap_or_default()
     }
 
-    pub(super) fn add_influence(&self, all: &mut Influences, influence: Influence) {
-        match all.binary_search_by_key(&influence.root, |known| known.root) {
-            Ok(at) => all[at].ended = all[at].ended.union(influence.ended),
-            Err(at) if all.len() < MAX_INFLUENCES => all.insert(at, influence),
-            Err(_) => {}
-        }
+    /// Influences with the sections ended that were open at their accesses and are not open here.
+    pub(super) fn brought_to(&self, influences: Influences, held: SectionSet) -> Influences {
+        influences.with_ended(|root| match root {
+            Root::Access(access) => self.held_at(access).without(held),
+            Root::Parameter(_) => SectionSet::default(),
+        })
     }
 
-    pub(super) fn control(&self, event: &Event) -> Influences {
-        let mut all = Influences::new();
+    /// What decides whether an event happens.
+    pub(super) fn control(&mut self, id: EventId, event: &Event) -> Influences {
+        if event.control.is_empty() {
+            return Influences::default();
+        }
+        let known = self.controls.iter().rev().find(|(block, held, _)| *block == event.block && *held == event.held);
+        if let Some((_, _, control)) = known {
+            return control.clone();
+        }
+        let mut all = Gathering::default();
+        let mut is_settled = true;
         for condition in &event.control {
-            for influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
-                self.add_influence(&mut all, influence);
-            }
+            let sources = &self.outline.conditions[*condition as usize].sources;
+            is_settled &= sources.iter().all(|source| !matches!(source.origin, Origin::Event(from) if from >= id));
+            self.gather(&mut all, sources);
         }
         // Between the condition and here further sections may have ended.
-        let held = self.sections(event.held);
-        for influence in &mut all {
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
-            }
+        let all = self.brought_to(all.finish(), self.sections(event.held));
+        let count = self.summary.accesses.len();
+        is_settled &=
+            !all.iter().any(|influence| matches!(influence.root, Root::Access(access) if access.index() >= count));
+        if is_settled {
+            self.controls.push((event.block, event.held, all.clone()));
         }
         all
+    }
+
+    /// Whether there is no room for another access; then something is being left out.
+    pub(super) fn is_full(&mut self) -> bool {
+        let is_full = self.summary.accesses.len() == MAX_ACCESSES;
+        self.summary.is_cut |= is_full;
+        is_full
     }
 
     fn event(&mut self, id: EventId, event: &Event) {
         match &event.action {
             Action::Read { base, member, address } => {
-                let access = self.access(id, event, base, *member, address, None);
                 let is_fixed = match member {
                     Member::Field(field) | Member::Static(field) => self.program.is_final_field(*field),
                     Member::Elements | Member::State(_) => false,
                 };
-                if is_fixed {
+                self.influence[id.index()] = if is_fixed {
                     // What never changes is as old as the object that it was read from.
-                    self.influence[id.index()] = access.address;
-                } else if let Some(added) = self.add_access(access) {
-                    self.influence[id.index()]
-                        .push(Influence { root: Root::Access(added), ended: SectionSet::default() });
-                }
+                    self.influences(address)
+                } else {
+                    let added = self.add_own(id, event, base, *member, address, None);
+                    added.map(|added| Influences::one(Root::Access(added))).unwrap_or_default()
+                };
                 let step = match member {
                     Member::Field(field) => Some(NameStep::Field(*field)),
                     _ => None,
@@ -342,24 +414,28 @@ impl Composing<'_, '_> {
                 self.result_name[id.index()] = step.map(|step| extend(self.settle(base), &[step]));
             }
             Action::Write { base, member, address, value, .. } => {
-                let access = self.access(id, event, base, *member, address, Some(value));
-                self.add_access(access);
+                self.add_own(id, event, base, *member, address, Some(value));
             }
             Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
             Action::Lambda { .. } | Action::Wait(_) => {}
         }
     }
 
-    fn access(
-        &self,
+    /// Adds an access of the method itself.
+    fn add_own(
+        &mut self,
         id: EventId,
         event: &Event,
         base: &Name,
         member: Member,
         address: &Sources,
         value: Option<&Sources>,
-    ) -> Access {
-        Access {
+    ) -> Option<AccessId> {
+        if self.is_full() {
+            return None;
+        }
+        let control = self.control(id, event);
+        self.add_access(Access {
             base: self.settle(base),
             member,
             is_write: value.is_some(),
@@ -368,15 +444,14 @@ impl Composing<'_, '_> {
             held: self.sections(event.held),
             value: value.map(|value| self.influences(value)).unwrap_or_default(),
             address: self.influences(address),
-            control: self.control(event),
-            expects: Influences::new(),
+            control,
+            expects: Influences::default(),
             is_compound: false,
-        }
+        })
     }
 
     pub(super) fn add_access(&mut self, access: Access) -> Option<AccessId> {
-        if self.summary.accesses.len() == MAX_ACCESSES {
-            self.summary.is_cut = true;
+        if self.is_full() {
             return None;
         }
         self.summary.accesses.push(access);

@@ -1,6 +1,6 @@
 //! Where two values that a method deals with come together, followed into callees; on demand.
 
-use super::compose::{Composing, composed};
+use super::compose::{Compose, Composing};
 use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
@@ -45,7 +45,8 @@ impl Summaries {
         let (Some(outline), Ok(Some(body))) = (self.outline(method), program.body(method)) else { return Vec::new() };
         let known = |method: MethodId| self.summary(method);
         let component = [method];
-        let composing = composed(program, calls, &self.holdings, method, &component, outline, &known);
+        let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
+        let composing = compose.composed(method, outline, &known);
         let own = meetings(program, &body).into_iter();
         let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_)));
         told.map(|meeting| (meeting.line, meeting.sides.iter().map(|side| composing.influences(side)).collect()))
@@ -66,8 +67,13 @@ impl Asking<'_> {
         let body = self.program.body(method).ok()??;
         let known = |method: MethodId| self.summaries.summary(method);
         let component = [method];
-        let composing =
-            composed(self.program, self.calls, &self.summaries.holdings, method, &component, outline, &known);
+        let compose = Compose {
+            program: self.program,
+            calls: self.calls,
+            holdings: &self.summaries.holdings,
+            component: &component,
+        };
+        let composing = compose.composed(method, outline, &known);
         // A method that calls itself is composed from what was known earlier: the numbers may differ.
         if composing.summary.accesses.len() != summary.accesses.len() {
             return None;

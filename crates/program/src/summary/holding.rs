@@ -3,10 +3,11 @@
 //! `private final Map<K, V> table = new ConcurrentHashMap<>()` is declared as a `Map` and never holds anything else.
 
 use location::{ClassName, FieldName, MethodName};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Calls;
-use crate::class::{FieldId, Program};
+use crate::class::{FieldId, MethodId, Program};
+use crate::ir::{Body, Constant, Op};
 use crate::model::{CallModel, Product, Section};
 use crate::outline::{Action, Member, Outline, Start};
 
@@ -57,19 +58,69 @@ impl Holdings {
         Holdings { fields }
     }
 
+    /// What these fields hold, from the methods alone that store to them.
+    pub fn of_fields(program: &Program, calls: &Calls, wanted: &FxHashSet<FieldId>) -> Holdings {
+        if wanted.is_empty() {
+            return Holdings::default();
+        }
+        let is_wanted = |field: FieldName| program.resolve_field(field).filter(|field| wanted.contains(field));
+        let writes = |method: MethodId| calls.writes(method).iter().any(|field| is_wanted(*field).is_some());
+        let found = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_wanted));
+        let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
+        for (field, holding) in found.into_iter().flatten().flatten() {
+            fields
+                .entry(field)
+                .and_modify(|known| {
+                    if *known != holding {
+                        *known = Holding::default();
+                    }
+                })
+                .or_insert(holding);
+        }
+        fields.retain(|_, holding| *holding != Holding::default());
+        Holdings { fields }
+    }
+
     pub fn get(&self, program: &Program, field: FieldName) -> Holding {
         program.resolve_field(field).and_then(|field| self.fields.get(&field).copied()).unwrap_or_default()
     }
 }
 
+/// The objects that a body stores to fields; nulls are none.
+fn stores(
+    program: &Program,
+    calls: &Calls,
+    body: &Body,
+    is_wanted: &impl Fn(FieldName) -> Option<FieldId>,
+) -> Vec<(FieldId, Holding)> {
+    let mut found = Vec::new();
+    for (_, instruction) in body.instructions() {
+        let (Op::PutField { field, value, .. } | Op::PutStatic { field, value }) = instruction.op else { continue };
+        let Some(field) = is_wanted(field) else { continue };
+        let holding = match *body.op(body.without_casts(value)) {
+            Op::Constant(Constant::Null) => continue,
+            Op::New(class) => Holding { class: Some(class), section: None },
+            Op::Call { method, .. } => factory(program, calls, method),
+            _ => Holding::default(),
+        };
+        found.push((field, holding));
+    }
+    found
+}
+
+/// What a call yields.
+fn factory(program: &Program, calls: &Calls, method: MethodName) -> Holding {
+    match calls.model(program, method, method.class) {
+        Some(CallModel { product: Some(Product::Synchronized), .. }) => {
+            Holding { class: None, section: Some(Section::Monitor) }
+        }
+        _ => Holding::default(),
+    }
+}
+
 fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {
     match action {
-        Action::Call { method, .. } => match calls.model(program, *method, method.class) {
-            Some(CallModel { product: Some(Product::Synchronized), .. }) => {
-                Holding { class: None, section: Some(Section::Monitor) }
-            }
-            _ => Holding::default(),
-        },
+        Action::Call { method, .. } => factory(program, calls, *method),
         _ => Holding::default(),
     }
 }
@@ -77,6 +128,18 @@ fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {
 impl Calls {
     /// What the library says of a call on an object of this class.
     pub fn model(&self, program: &Program, method: MethodName, receiver: ClassName) -> Option<CallModel> {
+        match self.modelled.get(&method) {
+            Some(known) if receiver == method.class => known.as_deref().copied(),
+            _ => self.look_up_model(program, method, receiver),
+        }
+    }
+
+    pub(crate) fn look_up_model(
+        &self,
+        program: &Program,
+        method: MethodName,
+        receiver: ClassName,
+    ) -> Option<CallModel> {
         let asked = MethodName { class: receiver, ..method };
         self.models.call(&program.names, asked, &mut |class, tell| {
             if let Some(class) = program.class(class) {

@@ -4,7 +4,8 @@ use classfile::CallKind;
 use location::MethodName;
 
 use super::compose::{Composing, extend};
-use super::{Access, AccessId, Influence, Influences, Root, Summary, SummarySection};
+use super::influences::Gathering;
+use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary, SummarySection};
 use crate::outline::{Argument, Event, EventId, Name, NameStep, SectionSet, Start};
 
 impl Composing<'_, '_> {
@@ -25,10 +26,10 @@ impl Composing<'_, '_> {
             _ => self.calls.targets(self.program, kind, method),
         };
         let mut is_known = false;
-        self.influence[id.index()] = Influences::new();
+        self.influence[id.index()] = Influences::default();
         for target in targets.known() {
             // One of several targets that leads back here is a delegate of the same kind, not this object again.
-            if targets.known().len() > 1 && self.component.contains(target) {
+            if targets.known().len() > 1 && self.component.binary_search(target).is_ok() {
                 continue;
             }
             if let Some(callee) = (self.known)(*target) {
@@ -38,13 +39,9 @@ impl Composing<'_, '_> {
         }
         if !is_known && !self.library_call(id, event, method, arguments) {
             // Code that nobody sees: its result may come from anything it was given.
-            let mut all = Influences::new();
-            for argument in arguments {
-                for influence in self.influences(&argument.sources) {
-                    self.add_influence(&mut all, influence);
-                }
-            }
-            self.influence[id.index()] = all;
+            let mut all = Gathering::default();
+            arguments.iter().for_each(|argument| self.gather(&mut all, &argument.sources));
+            self.influence[id.index()] = all.finish();
         }
         if let [only] = targets.known()
             && let Some(callee) = (self.known)(*only)
@@ -86,24 +83,42 @@ impl Composing<'_, '_> {
             held.insert(within);
         }
         let given: Vec<Influences> = arguments.iter().map(|argument| self.influences(&argument.sources)).collect();
-        let control = self.control(event);
+        let is_full = self.summary.accesses.len() == MAX_ACCESSES;
         let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
-        for section in &callee.sections {
-            let lock = self.translate(&section.lock, arguments);
-            let inside = mapped(section.inside, &sections).union(held);
-            let number = match self.find_section(inside, &lock, section.kind) {
-                Some(outer) => Some(outer),
-                None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
-            };
-            sections.push(number);
-        }
-        let mut accesses: Vec<Option<AccessId>> = Vec::with_capacity(callee.accesses.len());
-        for access in &callee.accesses {
-            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections, held);
-            let mut decided = through(&access.control);
-            for influence in &control {
-                self.add_influence(&mut decided, *influence);
+        if is_full && self.summary.sections.len() == MAX_SECTIONS && !callee.accesses.is_empty() {
+            // Nothing of the callee has a place here.
+            self.summary.is_cut = true;
+        } else {
+            for section in &callee.sections {
+                let lock = self.translate(&section.lock, arguments);
+                let inside = mapped(section.inside, &sections).union(held);
+                let number = match self.find_section(inside, &lock, section.kind) {
+                    Some(outer) => Some(outer),
+                    None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
+                };
+                sections.push(number);
             }
+        }
+        let control =
+            if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
+        let mut through = Through { given: &given, accesses: Vec::new(), sections: &sections, held };
+        // Accesses that stand together mostly have the same control.
+        let mut last: Option<(&Influences, Influences)> = None;
+        for access in &callee.accesses {
+            if self.is_full() {
+                break;
+            }
+            let decided = match &last {
+                Some((known, decided)) if known.is_same(&access.control) => decided.clone(),
+                _ => {
+                    let mut decided = Gathering::default();
+                    through.gather(&mut decided, &access.control);
+                    decided.add_all(&control);
+                    let decided = decided.finish();
+                    last = through.is_settled(&access.control).then(|| (&access.control, decided.clone()));
+                    decided
+                }
+            };
             let put = Access {
                 base: self.translate(&access.base, arguments),
                 member: access.member,
@@ -111,53 +126,64 @@ impl Composing<'_, '_> {
                 spot: access.spot,
                 event: id,
                 held: mapped(access.held, &sections).union(held),
-                value: through(&access.value),
-                address: through(&access.address),
+                value: through.of(&access.value),
+                address: through.of(&access.address),
                 control: decided,
-                expects: through(&access.expects),
+                expects: through.of(&access.expects),
                 is_compound: access.is_compound,
             };
             let added = self.add_access(put);
-            accesses.push(added);
+            through.accesses.push(added);
         }
-        let mut result = std::mem::take(&mut self.influence[id.index()]);
-        for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
-            // Sections of the callee have ended when it returns; those that were open before go on.
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
-            }
-            self.add_influence(&mut result, influence);
-        }
-        self.influence[id.index()] = result;
+        // Sections of the callee have ended when it returns; those that were open before go on.
+        let own = self.brought_to(through.of(&callee.result), held);
+        let mut result = Gathering::default();
+        result.add_all(&self.influence[id.index()]);
+        result.add_all(&own);
+        self.influence[id.index()] = result.finish();
+    }
+}
+
+/// How a callee's influences look from the caller's side.
+struct Through<'t> {
+    given: &'t [Influences],
+    accesses: Vec<Option<AccessId>>,
+    sections: &'t [Option<usize>],
+    held: SectionSet,
+}
+
+impl Through<'_> {
+    fn of(&self, influences: &Influences) -> Influences {
+        let mut all = Gathering::default();
+        self.gather(&mut all, influences);
+        all.finish()
     }
 
-    /// Influences of a callee from this method's side.
-    fn through(
-        &self,
-        influences: &Influences,
-        given: &[Influences],
-        accesses: &[Option<AccessId>],
-        sections: &[Option<usize>],
-        held: SectionSet,
-    ) -> Influences {
-        let mut all = Influences::new();
+    fn gather(&self, all: &mut Gathering, influences: &Influences) {
         for influence in influences {
             match influence.root {
                 Root::Parameter(position) => {
-                    for from in given.get(usize::from(position)).into_iter().flatten() {
-                        self.add_influence(&mut all, *from);
+                    if let Some(given) = self.given.get(usize::from(position)) {
+                        all.add_all(given);
                     }
                 }
                 Root::Access(access) => {
-                    if let Some(Some(access)) = accesses.get(access.index()) {
+                    if let Some(Some(access)) = self.accesses.get(access.index()) {
                         // A section of the callee that is a part of one around the call goes on.
-                        let ended = mapped(influence.ended, sections).without(held);
-                        self.add_influence(&mut all, Influence { root: Root::Access(*access), ended });
+                        let ended = mapped(influence.ended, self.sections).without(self.held);
+                        all.add(Influence { root: Root::Access(*access), ended });
                     }
                 }
             }
         }
-        all
+    }
+
+    /// Whether all accesses that influences come from have been put in.
+    fn is_settled(&self, influences: &Influences) -> bool {
+        influences.iter().all(|influence| match influence.root {
+            Root::Access(access) => access.index() < self.accesses.len(),
+            Root::Parameter(_) => true,
+        })
     }
 }
 

@@ -4,10 +4,11 @@ use location::MethodName;
 
 use super::compose::Composing;
 use super::holding::Holding;
-use super::{Access, Influence, Influences, Root, SummarySection};
+use super::influences::Gathering;
+use super::{Access, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, SectionSet, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -108,19 +109,18 @@ impl Composing<'_, '_> {
         if let Some(section) = section {
             held.insert(section);
         }
-        let control = self.control(event);
-        let mut given = Influences::new();
+        let control = self.control(id, event);
+        let mut given = Gathering::default();
         for argument in &arguments[skip.min(arguments.len())..] {
-            for influence in self.influences(&argument.sources) {
-                self.add_influence(&mut given, influence);
-            }
+            self.gather(&mut given, &argument.sources);
         }
+        let given = given.finish();
         let expects = match model.revalidates {
             Some(Revalidation::Expects(index)) => arguments
                 .get(usize::from(index) + skip)
                 .map(|argument| self.influences(&argument.sources))
                 .unwrap_or_default(),
-            _ => Influences::new(),
+            _ => Influences::default(),
         };
         for effect in model.effects() {
             let base = match effect.target {
@@ -135,12 +135,12 @@ impl Composing<'_, '_> {
                 if (is_write && !effect.access.writes()) || (!is_write && !self.is_read(model, effect.access)) {
                     continue;
                 }
-                let mut value = if is_write { given.clone() } else { Influences::new() };
-                if let (true, Some(read)) = (is_write, seen) {
-                    self.add_influence(
-                        &mut value,
-                        Influence { root: Root::Access(read), ended: SectionSet::default() },
-                    );
+                let mut value = Gathering::default();
+                if is_write {
+                    value.add_all(&given);
+                    if let Some(read) = seen {
+                        value.add_all(&Influences::one(Root::Access(read)));
+                    }
                 }
                 let added = self.add_access(Access {
                     base: base.clone(),
@@ -149,20 +149,20 @@ impl Composing<'_, '_> {
                     spot: self.spot(event.pc, event.line),
                     event: id,
                     held,
-                    value,
+                    value: value.finish(),
                     address: given.clone(),
                     control: control.clone(),
-                    expects: if is_write { expects.clone() } else { Influences::new() },
+                    expects: if is_write { expects.clone() } else { Influences::default() },
                     is_compound: is_write && looks_for_itself(model),
                 });
                 if !is_write {
                     seen = added;
                 }
                 if let (false, Some(read)) = (is_write, added) {
-                    let mut yielded = std::mem::take(&mut self.influence[id.index()]);
-                    let own = Influence { root: Root::Access(read), ended: SectionSet::default() };
-                    self.add_influence(&mut yielded, own);
-                    self.influence[id.index()] = yielded;
+                    let mut yielded = Gathering::default();
+                    yielded.add_all(&self.influence[id.index()]);
+                    yielded.add_all(&Influences::one(Root::Access(read)));
+                    self.influence[id.index()] = yielded.finish();
                 }
             }
         }
@@ -183,37 +183,32 @@ impl Composing<'_, '_> {
         skip: usize,
     ) {
         let read = std::mem::take(&mut self.influence[id.index()]);
-        let mut result = Influences::new();
-        let all = |composing: &Self, into: &mut Influences, arguments: &[Argument]| {
-            for argument in arguments {
-                for influence in composing.influences(&argument.sources) {
-                    composing.add_influence(into, influence);
-                }
-            }
+        let all = |composing: &Self, arguments: &[Argument]| {
+            let mut all = Gathering::default();
+            arguments.iter().for_each(|argument| composing.gather(&mut all, &argument.sources));
+            all.finish()
         };
-        match model.returns {
-            Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {}
-            Returns::Computed => all(self, &mut result, arguments),
-            Returns::FromState | Returns::Fresh => result = read,
+        let result = match model.returns {
+            Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {
+                Influences::default()
+            }
+            Returns::Computed => all(self, arguments),
+            Returns::FromState | Returns::Fresh => read,
             Returns::Receiver | Returns::View(_) => {
-                all(self, &mut result, &arguments[..skip.min(arguments.len())]);
                 self.result_name[id.index()] = object;
+                all(self, &arguments[..skip.min(arguments.len())])
             }
-            Returns::Argument(index) => {
-                if let Some(argument) = arguments.get(usize::from(index) + skip) {
-                    all(self, &mut result, std::slice::from_ref(argument));
+            Returns::Argument(index) => match arguments.get(usize::from(index) + skip) {
+                Some(argument) => {
                     self.result_name[id.index()] = Some(self.settle(&argument.name));
+                    self.influences(&argument.sources)
                 }
-            }
-        }
+                None => Influences::default(),
+            },
+        };
         // The section of the call has ended when it returns.
         let held = self.sections(self.outline.events[id.index()].held);
-        for influence in &mut result {
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
-            }
-        }
-        self.influence[id.index()] = result;
+        self.influence[id.index()] = self.brought_to(result, held);
     }
 
     /// Functions that the call runs before it returns: lambdas made in this method.

@@ -1,0 +1,299 @@
+//! Which of the pairs are told: those that one run can go through, on a lock that other threads can have, and whose
+//! sections belong together.
+
+use std::cell::LazyCell;
+use std::collections::BTreeSet;
+
+use finding::Finding;
+use location::Place;
+use program::ir::Value;
+use program::summary::Spot;
+use program::{LockKind, MethodId};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::Options;
+use super::analysis::{Analysis, Witness};
+use super::explain::{Explaining, Told};
+use super::feasible::Feasible;
+use super::local::Locals;
+use super::relation::Relations;
+use super::summary::Via;
+use super::ties::{Registers, Ties};
+
+/// What was found out about a pair.
+#[derive(Clone, Default)]
+pub(super) struct Judgement {
+    /// Nothing breaks today.
+    pub(super) is_style: bool,
+    /// What the witness guards: `pkg.Foo.field`.
+    pub(super) variables: BTreeSet<String>,
+    /// Where another thread writes one of these.
+    pub(super) interference: Option<(Place, String)>,
+}
+
+pub(super) fn findings(analysis: &Analysis<'_>, options: Options) -> Vec<Finding> {
+    let chosen: Vec<(&Witness, Judgement)> = if options.paper {
+        by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
+    } else {
+        judged(analysis, options)
+    };
+    chosen.par_iter().filter_map(|(witness, judgement)| explain(analysis, witness, judgement)).collect()
+}
+
+/// As the paper has it: one for each place where a witness is taken the second time, then one for each witness of a
+/// method; vectors and string buffers are left out by name.
+fn by_witness<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
+    let names = &analysis.program.names;
+    let filtered = ["java/util/Vector", "java/lang/StringBuffer"].map(|name| names.class(name));
+    let mut places = FxHashSet::default();
+    let mut locks = FxHashSet::default();
+    let mut chosen = Vec::new();
+    for witness in &analysis.witnesses {
+        let pair = witness.pair;
+        let is_filtered = [pair.first, pair.second]
+            .iter()
+            .any(|via| called_class(analysis, pair.method, *via).is_some_and(|class| filtered.contains(&class)));
+        let second = deepest(analysis, pair.method, pair.second);
+        if !is_filtered && places.insert(second) && locks.insert((witness.method, witness.lock.clone())) {
+            chosen.push(witness);
+        }
+    }
+    chosen
+}
+
+/// The class whose method takes the lock in the end.
+fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<location::ClassName> {
+    let (method, via) = bottom(analysis, method, via);
+    match via {
+        Via::Library { call } => Some(analysis.skeleton(method)?.calls.get(call as usize)?.method.class),
+        _ => Some(analysis.program.method_name(method).class),
+    }
+}
+
+fn judged<'a>(analysis: &'a Analysis<'_>, options: Options) -> Vec<(&'a Witness, Judgement)> {
+    let possible = possible(analysis);
+    let relations = Relations::of(analysis, &possible);
+    let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
+    let mut order: Vec<(&Witness, Judgement)> = possible
+        .into_iter()
+        .zip(judgements)
+        .filter_map(|(candidate, judgement)| Some((candidate.witness, judgement?)))
+        .filter(|(_, judgement)| options.notes || !judgement.is_style)
+        .collect();
+    // Errors before style; the nearest context first; of several first places the earliest.
+    order.sort_by_key(|(witness, judgement)| {
+        (
+            judgement.is_style,
+            witness.calls.len(),
+            witness.pair.first == witness.pair.second,
+            depth(analysis, witness),
+            witness.method,
+            witness.pair,
+            witness.context,
+        )
+    });
+    let mut seconds = FxHashSet::default();
+    let mut lines = FxHashSet::default();
+    order.retain(|(witness, _)| {
+        let pair = witness.pair;
+        let second = deepest(analysis, pair.method, pair.second);
+        let line = |via| (pair.method, line_of(analysis, pair.method, via));
+        // A call that takes several locks is one place, and so are copies of a `finally` block.
+        let here = (line(pair.first), line(pair.second));
+        let is_new = !seconds.contains(&(second, line(pair.second))) && !lines.contains(&here);
+        seconds.insert((second, line(pair.second)));
+        lines.insert(here);
+        is_new
+    });
+    order
+}
+
+/// How many calls down the two takings are.
+fn depth(analysis: &Analysis<'_>, witness: &Witness) -> u32 {
+    let of = |via: Via| {
+        let mut calls = 0;
+        let mut here = via;
+        while let Via::Call { target, taken, .. } = here {
+            calls += 1;
+            match analysis.summary(target).and_then(|summary| summary.taken.get(taken as usize)) {
+                Some(next) => here = next.via,
+                None => break,
+            }
+        }
+        calls
+    };
+    of(witness.pair.first) + of(witness.pair.second)
+}
+
+/// A pair that is worth a closer look.
+pub(super) struct Candidate<'a> {
+    pub(super) witness: &'a Witness,
+    pub(super) ties: Ties,
+}
+
+/// Calls from the context to the pair, and from there to where a lock is taken, at most.
+const MAX_CALLS: usize = 2;
+
+/// Pairs of one method that are looked at closely, at most.
+const MAX_IN_METHOD: usize = 12;
+
+/// One context for each pair, the nearest; for each two lines of a method, and for each place where a lock is taken in the
+/// end, the pairs that are the fewest calls away.
+fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
+    const MAX_ALIKE: u32 = 2;
+    let mut order: Vec<(u32, &Witness)> = analysis
+        .witnesses
+        .iter()
+        .map(|witness| (depth(analysis, witness) + witness.calls.len() as u32, witness))
+        .collect();
+    order.sort_by_key(|(calls, witness)| {
+        (*calls, witness.pair.first == witness.pair.second, witness.method, witness.context, witness.pair)
+    });
+    let mut pairs = FxHashSet::default();
+    let mut by_lines: FxHashMap<(MethodId, u32, u32), u32> = FxHashMap::default();
+    let mut by_second: FxHashMap<(MethodId, u32), u32> = FxHashMap::default();
+    let mut by_method: FxHashMap<MethodId, usize> = FxHashMap::default();
+    let mut chosen = Vec::new();
+    for (_, witness) in order {
+        let pair = witness.pair;
+        // Takings that are many calls away, or a context that is, convince nobody.
+        if !pairs.insert(pair) || witness.calls.len() > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32 {
+            continue;
+        }
+        let line = |via| line_of(analysis, pair.method, via);
+        let alike = by_lines.entry((pair.method, line(pair.first), line(pair.second))).or_default();
+        let second = by_second.entry(deepest(analysis, pair.method, pair.second)).or_default();
+        let in_method = by_method.entry(pair.method).or_default();
+        if *alike < MAX_ALIKE && *second < 4 * MAX_ALIKE && *in_method < MAX_IN_METHOD {
+            *alike += 1;
+            *second += 1;
+            *in_method += 1;
+            chosen.push(witness);
+        }
+    }
+    chosen
+}
+
+/// Leaves out pairs that no run goes through, locks that only one thread knows, and takings with nothing in common.
+fn possible<'a>(analysis: &'a Analysis<'_>) -> Vec<Candidate<'a>> {
+    let program = analysis.program;
+    let witnesses = nearest(analysis);
+    let mut by_method: FxHashMap<MethodId, Vec<usize>> = FxHashMap::default();
+    for (number, witness) in witnesses.iter().enumerate() {
+        by_method.entry(witness.method).or_default().push(number);
+        if witness.pair.method != witness.method {
+            by_method.entry(witness.pair.method).or_default().push(number);
+        }
+    }
+    let looked = program.visit_bodies(
+        |method| by_method.contains_key(&method),
+        |method, body| {
+            let locals = Locals { program, calls: analysis.calls };
+            let feasible = Feasible::new(program, &body);
+            let registers = LazyCell::new(|| Registers::new(program, &body));
+            // Of a pair: its ties, if it is this method's; `None` if it is to be left out.
+            let look = |number: usize| -> Option<Option<Ties>> {
+                let witness = witnesses[number];
+                if witness.method == method && locals.is_local(&body, &witness.lock) {
+                    return None;
+                }
+                if witness.pair.method != method {
+                    return Some(None);
+                }
+                let pair = witness.pair;
+                let (lock, _) = analysis.taken_lock(method, pair.second)?;
+                if locals.is_local(&body, &lock) {
+                    return None;
+                }
+                let first = value_of(analysis, method, pair.first)?;
+                let second = value_of(analysis, method, pair.second)?;
+                if !feasible.is_possible(first, second) {
+                    return None;
+                }
+                let ties = registers.ties((pair.first, first), (pair.second, second));
+                let is_near = pair.first != pair.second && depth(analysis, witness) <= 2;
+                (ties.any() || is_near).then_some(Some(ties))
+            };
+            by_method[&method].iter().map(|number| (*number, look(*number))).collect::<Vec<_>>()
+        },
+    );
+    let mut dropped = vec![false; witnesses.len()];
+    let mut ties = vec![Ties::default(); witnesses.len()];
+    for (number, look) in looked.into_iter().flatten().flatten() {
+        match look {
+            None => dropped[number] = true,
+            Some(Some(found)) => ties[number] = found,
+            Some(None) => {}
+        }
+    }
+    let kept = witnesses.into_iter().enumerate().filter(|(number, _)| !dropped[*number]);
+    kept.map(|(number, witness)| Candidate { witness, ties: ties[number] }).collect()
+}
+
+/// The instruction that takes a lock, or calls what does.
+fn value_of(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<Value> {
+    let skeleton = analysis.skeleton(method)?;
+    match via {
+        Via::Own(section) => skeleton.sections.get(section as usize)?.start,
+        Via::Call { call, .. } | Via::Library { call } => Some(skeleton.calls.get(call as usize)?.value),
+    }
+}
+
+fn explain(analysis: &Analysis<'_>, witness: &Witness, judgement: &Judgement) -> Option<Finding> {
+    let outer = Told::of(analysis.program, witness.method)?;
+    let inner = match witness.pair.method == witness.method {
+        true => None,
+        false => Some(Told::of(analysis.program, witness.pair.method)?),
+    };
+    Explaining { analysis, witness, outer: &outer, inner: inner.as_ref(), judgement }.explain()
+}
+
+/// The taking at the end of a chain of calls.
+pub(super) fn bottom(analysis: &Analysis<'_>, method: MethodId, via: Via) -> (MethodId, Via) {
+    let (mut method, mut via) = (method, via);
+    while let Via::Call { target, taken, .. } = via {
+        let Some(next) = analysis.summary(target).and_then(|summary| summary.taken.get(taken as usize)) else { break };
+        method = target;
+        via = next.via;
+    }
+    (method, via)
+}
+
+/// The line, or else the instruction, in the method itself.
+fn line_of(analysis: &Analysis<'_>, method: MethodId, via: Via) -> u32 {
+    let spot = spot(analysis, method, via);
+    spot.map_or(0, |spot| spot.line.unwrap_or(spot.pc))
+}
+
+/// Where a method takes a lock by itself, or calls what does.
+pub(super) fn spot(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<Spot> {
+    let skeleton = analysis.skeleton(method)?;
+    let (pc, line) = match via {
+        Via::Own(section) => {
+            let own = skeleton.sections.get(section as usize)?;
+            (own.pc, own.line)
+        }
+        Via::Call { call, .. } | Via::Library { call } => {
+            let site = skeleton.calls.get(call as usize)?;
+            (site.pc, site.line)
+        }
+    };
+    Some(Spot { method: analysis.program.method_name(method), pc, line })
+}
+
+/// The place in the code where a taking happens in the end.
+pub(super) fn bottom_spot(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<Spot> {
+    let (method, via) = bottom(analysis, method, via);
+    spot(analysis, method, via)
+}
+
+fn deepest(analysis: &Analysis<'_>, method: MethodId, via: Via) -> (MethodId, u32) {
+    let (method, via) = bottom(analysis, method, via);
+    (method, line_of(analysis, method, via))
+}
+
+/// Whether a taking is one operation of an object that synchronizes itself.
+pub(super) fn is_own_step(analysis: &Analysis<'_>, witness: &Witness) -> bool {
+    analysis.taken_lock(witness.pair.method, witness.pair.second).is_some_and(|(_, kind)| kind == LockKind::Own)
+}

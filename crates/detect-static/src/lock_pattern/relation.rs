@@ -1,0 +1,417 @@
+//! Whether two sections belong together, and whether somebody can get in between.
+//!
+//! Asked of summaries, which are made for the methods of the candidates, and for those that touch the same data, alone.
+
+use std::collections::BTreeSet;
+
+use location::{FieldName, Site};
+use program::model;
+use program::outline::{Member, SectionSet, Start};
+use program::summary::{Access, AccessId, Spot, Summaries, Summary};
+use program::{Cover, FieldId, HeldLock, MethodId, Relation, Variable, Variables, locks};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
+
+use super::analysis::{Analysis, Witness};
+use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_own_step, spot};
+use super::sides::{Sides, Stakes, is_named};
+use super::summary::Via;
+
+/// Callees of a section's method that are looked into, so many calls down.
+const MAX_DOWN: usize = 1;
+
+/// Callers that are asked what they hold, so many calls up.
+const MAX_UP: usize = 2;
+
+/// A context further up than this many calls says little about what was meant.
+const MAX_CONTEXT_CALLS: usize = 1;
+
+/// Data that more methods than this touch is not looked after: no lock covers it in a way that we could show.
+const MAX_METHODS: usize = 60;
+
+/// Sections that touch more than this many variables say little about any two of them.
+const MAX_VIEW: usize = 12;
+
+pub(super) struct Relations<'r> {
+    analysis: &'r Analysis<'r>,
+    summaries: Summaries,
+    variables: Variables,
+    /// Fields that too many methods touch.
+    unfollowed: FxHashSet<FieldId>,
+    /// Variables that a section touches together, the smaller first, and methods with such a section.
+    together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
+}
+
+impl<'r> Relations<'r> {
+    /// Looks at the candidates twice: which sections belong together is seen from the methods that they are in; who else
+    /// touches the data is asked only of those that do.
+    pub(super) fn of(analysis: &'r Analysis<'r>, candidates: &[Candidate<'_>]) -> Relations<'r> {
+        let (program, calls) = (analysis.program, analysis.calls);
+        let wanted = methods_of(analysis, candidates.iter());
+        let mut relations = Relations {
+            analysis,
+            summaries: Summaries::of(program, calls, &[], |method| wanted.contains(&method)),
+            variables: Variables::default(),
+            unfollowed: FxHashSet::default(),
+            together: FxHashMap::default(),
+        };
+        let mut fields: FxHashSet<FieldId> = FxHashSet::default();
+        let mut kept: Vec<&Candidate<'_>> = Vec::new();
+        for candidate in candidates {
+            let Some(sides) = relations.sides(candidate.witness) else { continue };
+            let stakes = relations.stakes(candidate, &sides);
+            fields.extend(stakes.variables.iter().map(|variable| variable.field()));
+            // Parts of one thing that are written one after the other: sections elsewhere tell whether they are.
+            let is_split = stakes.is_empty() && relations.writes_parts(candidate.witness, &sides);
+            if is_split {
+                let touched = [sides.first, sides.second].map(|section| relations.touched(&sides, section));
+                fields.extend(touched.iter().flatten().map(|variable| variable.field()));
+            }
+            if is_split || !stakes.is_empty() {
+                kept.push(candidate);
+            }
+        }
+        let mut users: FxHashMap<FieldId, Vec<MethodId>> = FxHashMap::default();
+        let mut known: FxHashMap<FieldName, Option<FieldId>> = FxHashMap::default();
+        for method in program.methods() {
+            for field in calls.reads(method).iter().chain(calls.writes(method)) {
+                let field = *known
+                    .entry(*field)
+                    .or_insert_with(|| program.resolve_field(*field).filter(|field| fields.contains(field)));
+                if let Some(field) = field {
+                    users.entry(field).or_default().push(method);
+                }
+            }
+        }
+        let mut others: FxHashSet<MethodId> = FxHashSet::default();
+        for (field, methods) in users {
+            if methods.len() > MAX_METHODS {
+                relations.unfollowed.insert(field);
+            } else {
+                others.extend(methods);
+            }
+        }
+        others.extend(kept.iter().map(|candidate| candidate.witness.pair.method));
+        // Who calls a method that others can call says nothing.
+        spread(&mut others, MAX_UP, |method| match is_hidden(analysis, method) {
+            true => calls.callers(method),
+            false => &[],
+        });
+        others.extend(methods_of(analysis, kept.into_iter()));
+        relations.summaries = Summaries::of(program, calls, &[], |method| others.contains(&method));
+        relations.variables = Variables::of(program, &relations.summaries);
+        relations.together = relations.views(&fields);
+        relations
+    }
+
+    /// What is to be said of a pair; `None` if nothing.
+    pub(super) fn judge(&self, candidate: &Candidate<'_>) -> Option<Judgement> {
+        let program = self.analysis.program;
+        let witness = candidate.witness;
+        let Some(sides) = self.sides(witness) else {
+            return Some(Judgement { is_style: true, ..Judgement::default() });
+        };
+        if self.is_held_by_callers(witness, &sides) {
+            return None;
+        }
+        let mut stakes = self.stakes(candidate, &sides);
+        if stakes.is_empty() && self.writes_parts(witness, &sides) {
+            stakes.variables.extend(self.together(witness, &sides));
+        }
+        let changed = stakes.variables.iter().copied().filter(|variable| self.is_changed(*variable));
+        let open: Vec<Variable> = changed.filter(|variable| !self.is_protected(witness, &sides, *variable)).collect();
+        let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
+        let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
+        Some(Judgement {
+            is_style: is_far || (open.is_empty() && !stakes.has_unnamed),
+            variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
+            interference,
+        })
+    }
+
+    /// Whether both sections write something, and touch little else.
+    fn writes_parts(&self, witness: &Witness, sides: &Sides<'_>) -> bool {
+        let writes = |section: usize| {
+            self.touched(sides, section).len() <= MAX_VIEW
+                && sides.accesses(section).any(|(_, access)| access.is_write && is_named(access))
+        };
+        witness.pair.first != witness.pair.second
+            && !is_own_step(self.analysis, witness)
+            && writes(sides.first)
+            && writes(sides.second)
+    }
+
+    /// The variables of a section that have an owner: what a callee makes or finds for itself is not what it guards.
+    fn touched(&self, sides: &Sides<'_>, section: usize) -> BTreeSet<Variable> {
+        let program = self.analysis.program;
+        let named = sides.accesses(section).filter(|(_, access)| is_named(access));
+        named.filter_map(|(_, access)| Variable::of(program, access)).collect()
+    }
+
+    /// Why two sections belong together: what is read in the first and matters in the second, what of both comes together,
+    /// what both touch and one writes.
+    fn stakes(&self, candidate: &Candidate<'_>, sides: &Sides<'_>) -> Stakes {
+        let (program, witness) = (self.analysis.program, candidate.witness);
+        let mut stakes = Stakes::default();
+        let add = |stakes: &mut Stakes, accesses: &BTreeSet<AccessId>| {
+            for access in accesses.iter().map(|access| &sides.summary.accesses[access.index()]) {
+                match Variable::of(program, access) {
+                    Some(variable) if is_named(access) => {
+                        stakes.variables.insert(variable);
+                    }
+                    // The contents of an object that the method was given.
+                    None if matches!(access.base.start, Start::Parameter(_))
+                        && matches!(access.member, Member::State(_)) =>
+                    {
+                        stakes.has_unnamed = true;
+                    }
+                    _ => {}
+                }
+            }
+        };
+        let is_own = is_own_step(self.analysis, witness);
+        if is_own && !self.is_look_then_write(witness) {
+            return stakes;
+        }
+        if !sides.is_validated(program) {
+            add(&mut stakes, &sides.flows(is_own));
+        }
+        if is_own {
+            return stakes;
+        }
+        add(&mut stakes, &sides.meet());
+        if candidate.ties.carried {
+            let reads = sides.accesses(sides.first).filter(|(_, access)| !access.is_write);
+            add(&mut stakes, &reads.map(|(id, _)| id).collect());
+        }
+        add(&mut stakes, &self.shared_and_written(sides));
+        stakes
+    }
+
+    /// Of two operations of an object that synchronizes itself: the first only looks, and the second does not look again.
+    fn is_look_then_write(&self, witness: &Witness) -> bool {
+        let access = |via: Via| {
+            let (method, via) = bottom(self.analysis, witness.pair.method, via);
+            let Via::Library { call } = via else { return None };
+            let site = self.analysis.skeleton(method)?.calls.get(call as usize)?;
+            let model = self.analysis.calls.model(self.analysis.program, site.method, site.method.class)?;
+            Some(model.access)
+        };
+        access(witness.pair.first) == Some(model::Access::Read)
+            && matches!(access(witness.pair.second), Some(model::Access::Write | model::Access::Read))
+    }
+
+    fn sides(&self, witness: &Witness) -> Option<Sides<'_>> {
+        let pair = witness.pair;
+        let summary = self.summaries.summary(pair.method)?;
+        let first = self.section(pair.method, summary, pair.first)?;
+        let second = self.section(pair.method, summary, pair.second)?;
+        Some(Sides { summary, first, second })
+    }
+
+    /// The section of a summary that a taking is.
+    fn section(&self, method: MethodId, summary: &Summary, via: Via) -> Option<usize> {
+        let outline = self.summaries.outline(method)?;
+        let bottom = bottom_spot(self.analysis, method, via)?;
+        let here = spot(self.analysis, method, via)?;
+        summary.sections.iter().position(|section| {
+            let call = section.call.and_then(|call| outline.events.get(call.index())).map(|event| event.pc);
+            let is_here = match via {
+                Via::Own(_) => call.is_none(),
+                Via::Call { .. } | Via::Library { .. } => call == Some(here.pc),
+            };
+            is_here && section.spot.method == bottom.method && section.spot.pc == bottom.pc
+        })
+    }
+
+    /// Whether somebody writes it, once its object is made.
+    fn is_changed(&self, variable: Variable) -> bool {
+        self.unfollowed.contains(&variable.field()) || !self.variables.writers(variable).is_empty()
+    }
+
+    /// Accesses of fields of one object that both touch and one of them writes.
+    fn shared_and_written(&self, sides: &Sides<'_>) -> BTreeSet<AccessId> {
+        let program = self.analysis.program;
+        if sides.first == sides.second {
+            return BTreeSet::new();
+        }
+        let is_shared = |one: &Access| {
+            let Some(variable) = Variable::of(program, one) else { return false };
+            matches!(variable, Variable::Field(_))
+                && sides.accesses(sides.second).any(|(_, other)| {
+                    (one.is_write || other.is_write)
+                        && Variable::of(program, other) == Some(variable)
+                        && one.base == other.base
+                })
+        };
+        sides.accesses(sides.first).filter(|(_, one)| is_shared(one)).map(|(id, _)| id).collect()
+    }
+
+    /// What sections of the methods that were looked at touch together.
+    fn views(&self, fields: &FxHashSet<FieldId>) -> FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>> {
+        let program = self.analysis.program;
+        let mut together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>> = FxHashMap::default();
+        for method in program.methods() {
+            let Some(summary) = self.summaries.summary(method) else { continue };
+            let mut views: Vec<BTreeSet<Variable>> = vec![BTreeSet::new(); summary.sections.len()];
+            for access in &summary.accesses {
+                let Some(variable) =
+                    Variable::of(program, access).filter(|variable| fields.contains(&variable.field()))
+                else {
+                    continue;
+                };
+                access.held.iter().for_each(|section| {
+                    views[section].insert(variable);
+                });
+            }
+            for (_, view) in summary.sections.iter().zip(&views).filter(|(section, _)| section.call.is_none()) {
+                if view.len() > MAX_VIEW {
+                    continue;
+                }
+                for first in view {
+                    for second in view.range(first..) {
+                        let methods = together.entry((*first, *second)).or_default();
+                        if methods.len() < 3 && !methods.contains(&method) {
+                            methods.push(method);
+                        }
+                    }
+                }
+            }
+        }
+        together
+    }
+
+    /// What of both a section elsewhere touches together.
+    fn together(&self, witness: &Witness, sides: &Sides<'_>) -> BTreeSet<Variable> {
+        let is_elsewhere = |method: &MethodId| *method != witness.method && *method != witness.pair.method;
+        let mut all = BTreeSet::new();
+        if witness.pair.first == witness.pair.second {
+            return all;
+        }
+        let (first, second) = (self.touched(sides, sides.first), self.touched(sides, sides.second));
+        for one in &first {
+            for other in second.iter().filter(|other| *other != one) {
+                let pair = (*one.min(other), *one.max(other));
+                let methods = self.together.get(&pair);
+                if self.is_changed(*one)
+                    && self.is_changed(*other)
+                    && methods.is_some_and(|methods| methods.iter().any(is_elsewhere))
+                {
+                    all.extend([*one, *other]);
+                }
+            }
+        }
+        all
+    }
+
+    /// Whether whoever calls the method holds the lock anyway.
+    fn is_held_by_callers(&self, witness: &Witness, sides: &Sides<'_>) -> bool {
+        let lock = &sides.summary.sections[sides.first];
+        let held = self.cover().held_by_callers(witness.pair.method);
+        held.iter().any(|held| held.kind == lock.kind && held.name.same(&lock.lock))
+    }
+
+    /// Whether everyone who writes the variable is kept out by something that is held over both sections.
+    fn is_protected(&self, witness: &Witness, sides: &Sides<'_>, variable: Variable) -> bool {
+        if self.unfollowed.contains(&variable.field()) {
+            return false;
+        }
+        let cover = self.cover();
+        let summary = sides.summary;
+        let over = |section: usize| summary.sections[section].inside;
+        let around = SectionSet(over(sides.first).0 & over(sides.second).0);
+        let mut held: Vec<HeldLock> = locks(summary, around);
+        held.extend(cover.held_by_callers(witness.pair.method));
+        held.extend(self.context_from_above(witness));
+        let bases = sides.accesses(sides.first).chain(sides.accesses(sides.second));
+        let mut bases = bases.filter(|(_, access)| Variable::of(self.analysis.program, access) == Some(variable));
+        let Some((_, access)) = bases.next() else { return false };
+        held.iter().any(|held| {
+            Relation::between(&access.base, held)
+                .is_some_and(|relation| cover.covers(&self.variables, variable, &relation))
+        })
+    }
+
+    /// A context in a caller, where it is one lock for the whole program.
+    fn context_from_above(&self, witness: &Witness) -> Vec<HeldLock> {
+        if witness.method == witness.pair.method {
+            return Vec::new();
+        }
+        let Some(summary) = self.summaries.summary(witness.method) else { return Vec::new() };
+        let mut all = SectionSet::default();
+        for number in 0..summary.sections.len() {
+            if summary.sections[number].call.is_none() {
+                all.insert(number);
+            }
+        }
+        let is_one = |held: &HeldLock| matches!(held.name.start, Start::Static(_) | Start::Class(_));
+        locks(summary, all).into_iter().filter(is_one).collect()
+    }
+
+    /// A write of the variable, best one that is in neither section.
+    fn interference(&self, sides: &Sides<'_>, variable: Variable) -> Option<(location::Place, String)> {
+        let program = self.analysis.program;
+        let own: Vec<Spot> =
+            sides.accesses(sides.first).chain(sides.accesses(sides.second)).map(|(_, access)| access.spot).collect();
+        let spots = self.variables.writers(variable).iter().filter_map(|place| {
+            let summary = self.summaries.summary(place.method)?;
+            Some(summary.accesses.get(place.access.index())?.spot)
+        });
+        let spots: Vec<Spot> = spots.collect();
+        let spot = spots.iter().find(|spot| !own.contains(spot)).or(spots.first())?;
+        let file = program.class(spot.method.class).and_then(|class| program.header(class).source_file);
+        let site = Site { method: spot.method, pc: spot.pc, file, line: spot.line };
+        Some((program.names.place(site), variable.readable(program)))
+    }
+
+    fn cover(&self) -> Cover<'_> {
+        Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
+    }
+}
+
+/// Whether no code that nobody sees can call a method.
+fn is_hidden(analysis: &Analysis<'_>, method: MethodId) -> bool {
+    let program = analysis.program;
+    let access = program.method(method).access;
+    !(access.is_public() || access.is_protected()) || !program.header(program.class_of(method)).access.is_public()
+}
+
+/// The methods that the sections of candidates are in, and what those call.
+fn methods_of<'c, 'w: 'c>(
+    analysis: &Analysis<'_>,
+    candidates: impl Iterator<Item = &'c Candidate<'w>>,
+) -> FxHashSet<MethodId> {
+    let mut wanted: FxHashSet<MethodId> = FxHashSet::default();
+    let mut bottoms: FxHashSet<MethodId> = FxHashSet::default();
+    for Candidate { witness, .. } in candidates {
+        wanted.insert(witness.pair.method);
+        wanted.insert(witness.method);
+        for via in [witness.pair.first, witness.pair.second] {
+            let (mut method, mut here) = (witness.pair.method, via);
+            while let Via::Call { target, taken, .. } = here {
+                wanted.insert(target);
+                method = target;
+                match analysis.summary(target).and_then(|summary| summary.taken.get(taken as usize)) {
+                    Some(next) => here = next.via,
+                    None => break,
+                }
+            }
+            bottoms.insert(method);
+        }
+    }
+    spread(&mut bottoms, MAX_DOWN, |method| analysis.calls.callees(method));
+    wanted.extend(bottoms);
+    wanted
+}
+
+/// Adds what can be reached in so many steps.
+fn spread<'c>(methods: &mut FxHashSet<MethodId>, steps: usize, next: impl Fn(MethodId) -> &'c [MethodId]) {
+    let mut edge: Vec<MethodId> = methods.iter().copied().collect();
+    for _ in 0..steps {
+        let mut further = Vec::new();
+        for method in edge.drain(..) {
+            further.extend(next(method).iter().copied().filter(|other| methods.insert(*other)));
+        }
+        edge = further;
+    }
+}

@@ -1,0 +1,127 @@
+//! Two sections in one summary: what goes from one to the other, and what comes together.
+
+use std::collections::BTreeSet;
+
+use program::Variable;
+use program::outline::{Member, Start};
+use program::summary::{Access, AccessId, Influence, Influences, Root, Summary};
+
+/// Why two sections belong together.
+#[derive(Default)]
+pub(super) struct Stakes {
+    pub(super) variables: BTreeSet<Variable>,
+    /// Something without a name in the program: the contents of an object that the method was given.
+    pub(super) has_unnamed: bool,
+}
+
+impl Stakes {
+    pub(super) fn is_empty(&self) -> bool {
+        self.variables.is_empty() && !self.has_unnamed
+    }
+}
+
+/// The two sections in the summary of the method where they come together.
+pub(super) struct Sides<'s> {
+    pub(super) summary: &'s Summary,
+    pub(super) first: usize,
+    pub(super) second: usize,
+}
+
+impl<'s> Sides<'s> {
+    pub(super) fn accesses(&self, section: usize) -> impl Iterator<Item = (AccessId, &'s Access)> + use<'s> {
+        let summary = self.summary;
+        summary
+            .accesses
+            .iter()
+            .enumerate()
+            .filter(move |(_, access)| access.held.contains(section))
+            .map(|(number, access)| (AccessId(number as u32), access))
+    }
+
+    /// Whether an influence comes from a read in the first section; in a loop, of an earlier round.
+    fn is_from_first(&self, influence: &Influence) -> bool {
+        let Some(read) = read(influence) else { return false };
+        let access = &self.summary.accesses[read.index()];
+        access.held.contains(self.first) && (self.first != self.second || influence.ended.contains(self.first))
+    }
+
+    /// What the first section read and the second is decided by, given, or writes. Of an object that synchronizes itself
+    /// another look does not count, unless it is told where to look.
+    pub(super) fn flows(&self, is_own: bool) -> BTreeSet<AccessId> {
+        let mut reads = BTreeSet::new();
+        for (_, access) in self.accesses(self.second) {
+            let decides = if is_own && !access.is_write { None } else { Some(&access.control) };
+            for influences in [Some(&access.value), Some(&access.address), decides].into_iter().flatten() {
+                reads.extend(influences.iter().filter(|influence| self.is_from_first(influence)).filter_map(read));
+            }
+        }
+        reads
+    }
+
+    /// What was read in both and comes together in one value or one decision.
+    pub(super) fn meet(&self) -> BTreeSet<AccessId> {
+        let mut reads = BTreeSet::new();
+        if self.first == self.second {
+            return reads;
+        }
+        let from = |influences: &Influences, section: usize, not: usize| -> Vec<AccessId> {
+            let is_from = |access: &AccessId| {
+                let held = self.summary.accesses[access.index()].held;
+                held.contains(section) && !held.contains(not)
+            };
+            influences.iter().filter_map(read).filter(is_from).collect()
+        };
+        let results = std::iter::once(&self.summary.result);
+        let others = self.summary.accesses.iter().flat_map(|access| [&access.value, &access.control]);
+        for influences in results.chain(others) {
+            let (first, second) =
+                (from(influences, self.first, self.second), from(influences, self.second, self.first));
+            if !first.is_empty() && !second.is_empty() {
+                reads.extend(first);
+                reads.extend(second);
+            }
+        }
+        reads
+    }
+
+    /// Whether every write of the second section that old values lead to makes sure of them again: it is told what to
+    /// expect, or decided by a fresh read of the same variable.
+    pub(super) fn is_validated(&self, program: &program::Program) -> bool {
+        let old: Vec<Option<Variable>> = self
+            .accesses(self.first)
+            .filter(|(_, access)| !access.is_write)
+            .map(|(_, access)| Variable::of(program, access))
+            .collect();
+        let mut writes = self
+            .accesses(self.second)
+            .filter(|(_, access)| {
+                access.is_write
+                    && access.value.iter().chain(&access.control).any(|influence| self.is_from_first(influence))
+            })
+            .peekable();
+        writes.peek().is_some()
+            && writes.all(|(_, access)| {
+                access.is_compound
+                    || !access.expects.is_empty()
+                    || access.control.iter().any(|influence| {
+                        let Root::Access(fresh) = influence.root else { return false };
+                        let fresh = &self.summary.accesses[fresh.index()];
+                        fresh.held.contains(self.second)
+                            && !influence.ended.contains(self.second)
+                            && old.contains(&Variable::of(program, fresh))
+                    })
+            })
+    }
+}
+
+fn read(influence: &Influence) -> Option<AccessId> {
+    match influence.root {
+        Root::Access(read) => Some(read),
+        Root::Parameter(_) => None,
+    }
+}
+
+/// Whether an access is to a static, or to an object that has a name and was not made on the way.
+pub(super) fn is_named(access: &Access) -> bool {
+    matches!(access.member, Member::Static(_)) || !matches!(access.base.start, Start::New(_) | Start::Unknown)
+}
