@@ -35,7 +35,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
     let mut steps: Vec<Step> = Vec::new();
     let mut step = |thread: Thread, place: Place, what: String| {
         let number = steps.len() as u32 + 1;
-        steps.push(Step { number, thread, place: Some(place), what, ran: false });
+        steps.push(Step { number, thread, place: Some(place), what, callers: Vec::new(), ran: false });
     };
     let at = |access: &Access| places.event(access.event);
     step(Thread::a(), at(first), format!("`{x}` {done} under `{lock}`{}", places.inside(first)));
@@ -113,7 +113,14 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
     let steps: Vec<Step> = told
         .into_iter()
         .zip(1..)
-        .map(|((thread, place, what), number)| Step { number, thread, place: Some(place), what, ran: false })
+        .map(|((thread, place, what), number)| Step {
+            number,
+            thread,
+            place: Some(place),
+            what,
+            callers: Vec::new(),
+            ran: false,
+        })
         .collect();
     let message = match stale.how {
         How::Position => format!("`{x}` may change between (1) and (4), which looks where the old value says"),

@@ -17,7 +17,7 @@ struct Steps(Vec<Step>);
 impl Steps {
     fn add(&mut self, thread: Thread, place: Place, what: String) {
         let number = self.0.len() as u32 + 1;
-        self.0.push(Step { number, thread, place: Some(place), what, ran: false });
+        self.0.push(Step { number, thread, place: Some(place), what, callers: Vec::new(), ran: false });
     }
 }
 
