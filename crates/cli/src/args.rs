@@ -113,7 +113,7 @@ pub(crate) struct PatternArgs {
     #[arg(long)]
     pub(crate) lock_pattern_variant: bool,
 
-    /// Let `lock-pattern` do what the paper that it comes from does, without any refinement
+    /// Let `lock-pattern` and `causal-views` do what the papers that they come from do, without any refinement
     #[arg(long)]
     pub(crate) paper: bool,
 }
@@ -129,11 +129,18 @@ pub(crate) struct SettingArgs {
     /// Which classes a virtual call may go to: `cha`, all that fit; `rta`, those that some code makes
     #[arg(long, value_name = "KIND", default_value = "rta")]
     call_graph: CallGraphArg,
+
+    /// Take each call of this method to be atomic, as if it were annotated `@Atomic`: `pkg.Class.method`, or a part of
+    /// that from the right; may be repeated. A method that takes locks is atomic as far as they make it so
+    #[arg(long = "atomic", value_name = "CLASS.METHOD")]
+    atomic: Vec<String>,
 }
 
 impl SettingArgs {
     pub(crate) fn settings(&self) -> program::Settings {
         program::Settings {
+            atomic: self.atomic.clone(),
+            paper: false,
             call_graph: match self.call_graph {
                 CallGraphArg::Cha => program::CallGraph::Hierarchy,
                 CallGraphArg::Rta => program::CallGraph::Rapid,
@@ -144,6 +151,15 @@ impl SettingArgs {
                 WorldArg::Open => World::Open,
             },
         }
+    }
+
+    /// Trouble if a method that is to be atomic is nowhere.
+    pub(crate) fn check(&self, program: &program::Program) -> anyhow::Result<()> {
+        for name in &self.atomic {
+            let is_known = !crate::show::methods_named(program, name).is_empty();
+            anyhow::ensure!(is_known, "there is no method `{name}`{}", crate::show::hint(program, name));
+        }
+        Ok(())
     }
 }
 
@@ -194,6 +210,10 @@ pub(crate) struct ShowArgs {
     /// List the methods that could not be analysed, and those whose sections do not balance, instead of one method
     #[arg(long)]
     pub(crate) problems: bool,
+
+    /// Print what depends on what in the method, callees included, as a graph for Graphviz (DOT)
+    #[arg(long)]
+    pub(crate) graph: bool,
 
     /// The method or field as `pkg.Class.member`, or a part of that from the right (not with `--problems`); then
     /// directories, class files and archives to look in

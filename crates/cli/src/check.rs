@@ -72,6 +72,7 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
+    args.settings.check(&program)?;
     let checked = detect_static::check_with(&program, detectors, options(args));
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
@@ -105,6 +106,7 @@ fn key(args: &CheckArgs, detectors: &[&Detector], jdk: &str) -> Result<Key> {
 fn options(args: &CheckArgs) -> Options {
     let patterns = &args.patterns;
     let mut settings = args.settings.settings();
+    settings.paper = patterns.paper;
     if patterns.paper {
         settings.call_graph = CallGraph::Hierarchy;
     }

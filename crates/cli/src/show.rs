@@ -24,8 +24,8 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         _ => bail!("`show` takes a method or field and where to look for it: fissure show CLASS.MEMBER PATH..."),
     };
     let program = load(paths, &args.known)?;
-    let methods: Vec<MethodId> =
-        program.methods().filter(|candidate| is_named(&full_name(&program, *candidate), &member)).collect();
+    args.settings.check(&program)?;
+    let methods = methods_named(&program, &member);
     let fields: Vec<FieldId> = program
         .classes()
         .flat_map(|class| program.fields_of(class))
@@ -41,6 +41,11 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         _ => {}
     }
     let whole = Whole::in_full(&program, args.settings.settings());
+    if args.graph {
+        let graphs: Vec<String> = methods.iter().filter_map(|method| program::show_graph(&whole, *method)).collect();
+        output::print(&graphs.join("\n"))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let of_methods = methods.into_iter().map(|method| {
         let threads = program::thread::show_threads(&program, &whole.calls, whole.threads(), method);
         let summary = program::show_summary(&program, &whole.summaries, method);
@@ -54,6 +59,11 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
     let texts: Vec<String> = of_methods.chain(of_fields).collect();
     output::print(&texts.join("\n"))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The methods that a pattern names, in order.
+pub(crate) fn methods_named(program: &Program, pattern: &str) -> Vec<MethodId> {
+    program.methods().filter(|candidate| is_named(&full_name(program, *candidate), pattern)).collect()
 }
 
 fn load(paths: &[PathBuf], known: &KnownArgs) -> Result<Program> {
@@ -112,7 +122,7 @@ fn is_named(full: &str, pattern: &str) -> bool {
     }
 }
 
-fn hint(program: &Program, method: &str) -> String {
+pub(crate) fn hint(program: &Program, method: &str) -> String {
     let last = |name: &str| name.rsplit('.').next().unwrap_or(name).to_owned();
     let names: Vec<String> =
         program.methods().map(|method| program.names.text(program.method(method).name).to_owned()).collect();

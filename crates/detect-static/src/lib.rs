@@ -2,9 +2,12 @@
 //!
 //! A detector never prints, formats or reads files. It returns findings.
 
+mod causal_views;
 mod lock_pattern;
+mod places;
 mod stale_values;
 mod suspicion;
+mod view_consistency;
 
 use std::cell::OnceCell;
 
@@ -33,7 +36,7 @@ enum Check {
 }
 
 /// How to check.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Options {
     /// What is assumed of the program.
     pub settings: Settings,
@@ -55,7 +58,8 @@ pub struct Checked {
 }
 
 /// All detectors, in the order in which a newcomer should read them.
-pub static DETECTORS: &[Detector] = &[stale_values::DETECTOR, lock_pattern::DETECTOR];
+pub static DETECTORS: &[Detector] =
+    &[stale_values::DETECTOR, causal_views::DETECTOR, lock_pattern::DETECTOR, view_consistency::DETECTOR];
 
 /// Runs the detectors and joins what they found into one finding per mistake, in report order.
 pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
@@ -79,7 +83,7 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
     let options = options.into();
     let whole = OnceCell::new();
     let checked = run(program, detectors, &options, &whole);
-    let whole = whole.get_or_init(|| Whole::of(program, options.settings));
+    let whole = whole.get_or_init(|| Whole::of(program, options.settings.clone()));
     let suspicions = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding)).collect();
     Suspected { checked, suspicions }
 }
@@ -92,7 +96,7 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
                 Some(whole) => check(program, &whole.calls, options),
                 None => check(program, &Calls::of(program, options.settings.call_graph), options),
             },
-            Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings))),
+            Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings.clone()))),
         };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);

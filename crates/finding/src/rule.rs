@@ -42,6 +42,22 @@ pub static CHECK_THEN_ACT: Rule = Rule {
     precision: 40,
 };
 
+pub static TORN_WRITE: Rule = Rule {
+    id: "torn-write",
+    summary: "a change of data that belongs together is made in two sections, and another thread can see half of it",
+    severity: Severity::Warning,
+    page: include_str!("../../../docs/rules/torn-write.md"),
+    precision: 34,
+};
+
+pub static TORN_READ: Rule = Rule {
+    id: "torn-read",
+    summary: "data that belongs together is read in two sections, and another thread can change it in between",
+    severity: Severity::Warning,
+    page: include_str!("../../../docs/rules/torn-read.md"),
+    precision: 32,
+};
+
 pub static REACQUIRED_LOCK: Rule = Rule {
     id: "reacquired-lock",
     summary: "a lock is let go and taken again while another lock is held, so the whole is not atomic",
@@ -75,8 +91,16 @@ pub static NOT_ATOMIC: Rule = Rule {
 };
 
 /// All rules, in the order in which a newcomer should read them.
-pub static RULES: &[&Rule] =
-    &[&STALE_VALUE, &CHECK_THEN_ACT, &REACQUIRED_LOCK, &NOT_ATOMIC, &NOT_SERIALIZABLE, &NOT_SERIALIZABLE_TOGETHER];
+pub static RULES: &[&Rule] = &[
+    &STALE_VALUE,
+    &CHECK_THEN_ACT,
+    &TORN_READ,
+    &TORN_WRITE,
+    &REACQUIRED_LOCK,
+    &NOT_ATOMIC,
+    &NOT_SERIALIZABLE,
+    &NOT_SERIALIZABLE_TOGETHER,
+];
 
 #[cfg(test)]
 mod tests {

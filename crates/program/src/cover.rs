@@ -56,6 +56,12 @@ impl Relation {
         Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
     }
 
+    /// Whether two threads that hold these locks of one object exclude each other.
+    pub fn excludes(&self, other: &Relation) -> bool {
+        let is_exclusive = self.mode == Mode::Exclusive || other.mode == Mode::Exclusive;
+        is_exclusive && self.kind == other.kind && self.object == other.object && self.lock == other.lock
+    }
+
     /// Whether both are one lock, however it is held.
     pub fn is_same_lock(&self, other: &Relation) -> bool {
         self.kind == other.kind && self.object == other.object && self.lock == other.lock

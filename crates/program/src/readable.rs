@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use location::MethodName;
 
+use crate::atomic::ATOMIC;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Member, Name, NameStep, Outline, SectionSet, Start};
 use crate::path::simple_name;
@@ -33,6 +34,7 @@ impl<'r> Readable<'r> {
             Start::Parameter(0) if !self.is_static => "this".to_owned(),
             Start::Parameter(position) => self.parameter(position),
             Start::Static(field) => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+            Start::Class(class) if names.text(class.0) == ATOMIC => ATOMIC.to_owned(),
             Start::Class(class) => format!("{}.class", simple_name(names, class)),
             Start::New(_) => "a new object".to_owned(),
             Start::Result(event) => match self.outline.and_then(|outline| outline.events.get(event.index())) {

@@ -2,6 +2,7 @@
 
 use std::sync::OnceLock;
 
+use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
@@ -18,10 +19,15 @@ const REACHES: [(usize, usize); 6] = [(4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0
 const MAX_METHODS: usize = 40_000;
 
 /// What is assumed of the program.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Settings {
     pub call_graph: CallGraph,
     pub world: World,
+    /// Methods that are taken to be atomic as if they were marked so: `pkg.Class.method`, or a part of that from the
+    /// right.
+    pub atomic: Vec<String>,
+    /// Detectors that come from a paper keep to its abstraction: one object per class, nothing refined.
+    pub paper: bool,
 }
 
 pub struct Whole<'p> {
@@ -29,6 +35,8 @@ pub struct Whole<'p> {
     pub calls: Calls,
     pub summaries: Summaries,
     pub variables: Variables,
+    /// Whether a paper's abstraction is asked for, without refinements.
+    pub paper: bool,
     world: World,
     is_full: bool,
     outlines: OnceLock<Vec<Option<Outline>>>,
@@ -39,22 +47,25 @@ pub struct Whole<'p> {
 impl<'p> Whole<'p> {
     pub fn of(program: &'p Program, settings: Settings) -> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
-        let matters = matters(program, &calls);
-        let summaries = Summaries::of(program, &calls, |method| matters[method.index()]);
-        Whole::with(program, calls, summaries, settings.world, false)
+        let atomic = atomic_methods(program, &calls, &settings.atomic);
+        let matters = matters(program, &calls, &atomic);
+        let summaries = Summaries::of(program, &calls, &atomic, |method| matters[method.index()]);
+        Whole::with(program, calls, summaries, &settings, false)
     }
 
     /// With a summary of every method, not only of those that matter.
     pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
-        let summaries = Summaries::of(program, &calls, |_| true);
-        Whole::with(program, calls, summaries, settings.world, true)
+        let atomic = atomic_methods(program, &calls, &settings.atomic);
+        let summaries = Summaries::of(program, &calls, &atomic, |_| true);
+        Whole::with(program, calls, summaries, &settings, true)
     }
 
-    fn with(program: &'p Program, calls: Calls, summaries: Summaries, world: World, is_full: bool) -> Whole<'p> {
+    fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: &Settings, is_full: bool) -> Whole<'p> {
+        let Settings { world, paper, .. } = *settings;
         let variables = Variables::of(program, &summaries);
         let (outlines, threads, sharings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Whole { program, calls, summaries, variables, world, is_full, outlines, threads, sharings }
+        Whole { program, calls, summaries, variables, paper, world, is_full, outlines, threads, sharings }
     }
 
     /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
@@ -81,8 +92,10 @@ impl<'p> Whole<'p> {
 }
 
 /// By method: whether it goes through a section, leads to one, or is called on the way.
-fn matters(program: &Program, calls: &Calls) -> Vec<bool> {
-    let has_section = |method: &MethodId| program.may_lock(*method) || calls.has_library_section(program, *method);
+fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
+    let has_section = |method: &MethodId| {
+        program.may_lock(*method) || calls.has_library_section(program, *method) || atomic.contains(method)
+    };
     let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
     let mut reached = vec![false; program.known_method_count()];
     for (up, down) in REACHES {

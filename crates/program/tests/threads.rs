@@ -32,7 +32,7 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
         _ => World::Auto,
     };
     let calls = Calls::of(program, CallGraph::default());
-    let summaries = Summaries::of(program, &calls, |_| true);
+    let summaries = Summaries::of(program, &calls, &[], |_| true);
     let threads = Threads::of(program, &calls, &summaries.outlines, world);
     let mut facts = Vec::new();
     for entry in threads.entries() {

@@ -100,7 +100,7 @@ impl Watch {
         let mut lines = text.lines();
         let (class_path, working) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
         let paths = class_path_of(class_path, Path::new(working));
-        let (checked, suspicions, plan) = match check(&paths, self.settings, self.units) {
+        let (checked, suspicions, plan) = match check(&paths, self.settings.clone(), self.units) {
             Ok(answer) => answer,
             Err(error) => {
                 output::complain(&format!(

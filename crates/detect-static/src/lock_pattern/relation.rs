@@ -54,7 +54,7 @@ impl<'r> Relations<'r> {
         let wanted = methods_of(analysis, candidates.iter());
         let mut relations = Relations {
             analysis,
-            summaries: Summaries::of(program, calls, |method| wanted.contains(&method)),
+            summaries: Summaries::of(program, calls, &[], |method| wanted.contains(&method)),
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
             owning: FxHashSet::default(),
@@ -113,7 +113,7 @@ impl<'r> Relations<'r> {
             false => &[],
         });
         others.extend(methods_of(analysis, kept.into_iter()));
-        relations.summaries = Summaries::of(program, calls, |method| others.contains(&method));
+        relations.summaries = Summaries::of(program, calls, &[], |method| others.contains(&method));
         relations.variables = Variables::of(program, &relations.summaries);
         relations.together = relations.views(&fields);
         relations.owning = relations.owning(holders);

@@ -259,3 +259,12 @@ pub(crate) const TABLES: &[Table] = &[
     // Made by `Collections.synchronizedX`.
     table("java/util", "Collections$SynchronizedCollection Collections$SynchronizedMap", Contents, &[]).locked(MONITOR),
 ];
+
+/// Whether a method of a list by this name leaves every position that there was: it adds, or puts something else there.
+pub fn only_adds(method: &str) -> bool {
+    ["add", "append", "insert", "offer", "push", "put", "set", "replaceAll", "sort", "ensureCapacity"]
+        .iter()
+        .any(|name| method.starts_with(name))
+        && method != "setSize"
+        && method != "setLength"
+}

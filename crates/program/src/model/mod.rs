@@ -29,6 +29,7 @@ pub use call::{
     Access, Arguments, CallModel, Effect, Order, OrderKind, Pool, Product, Returns, Revalidation, Runner, Section,
     Sink, Start, State, Target, Task, Times, When,
 };
+pub use collections::only_adds;
 pub use entry::{EntryPoint, TaskEntry, immutable_classes, task_entries};
 pub use line::Origin;
 pub(crate) use lookup::linearize;

@@ -57,16 +57,19 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     outline
 }
 
-struct Building<'b> {
-    program: &'b Program,
-    body: &'b Body,
-    sections: &'b Sections,
-    paths: &'b Paths<'b>,
+pub(super) struct Building<'b> {
+    pub(super) program: &'b Program,
+    pub(super) body: &'b Body,
+    pub(super) sections: &'b Sections,
+    pub(super) paths: &'b Paths<'b>,
 }
 
 impl<'b> Building<'b> {
     /// Numbers the events, and notes what is held at each register.
-    fn places(&self, matters: &impl Fn(location::MethodName) -> bool) -> (Places<'b>, Vec<Value>, Vec<SectionSet>) {
+    pub(super) fn places(
+        &self,
+        matters: &impl Fn(location::MethodName) -> bool,
+    ) -> (Places<'b>, Vec<Value>, Vec<SectionSet>) {
         let count = self.body.value_count();
         let mut places = Places {
             body: self.body,

@@ -7,6 +7,7 @@
 
 mod build;
 mod flow;
+mod meeting;
 mod objects;
 mod order;
 
@@ -15,6 +16,7 @@ use location::{ClassName, FieldName, MethodName, Symbol};
 use smallvec::SmallVec;
 
 pub use build::outline;
+pub use meeting::{Meeting, MeetingKind, meetings};
 pub use objects::{Object, Objects};
 pub use order::{Blocks, Successor};
 

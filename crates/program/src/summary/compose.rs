@@ -29,9 +29,19 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    /// Outlines and summarises the methods that `wanted` accepts.
-    pub fn of(program: &Program, calls: &Calls, wanted: impl Fn(MethodId) -> bool + Sync) -> Summaries {
-        let outlines = outlines(program, &wanted);
+    /// Outlines and summarises the methods that `wanted` accepts; each of `atomic` is one section.
+    pub fn of(
+        program: &Program,
+        calls: &Calls,
+        atomic: &[MethodId],
+        wanted: impl Fn(MethodId) -> bool + Sync,
+    ) -> Summaries {
+        let mut outlines = outlines(program, &wanted);
+        for method in atomic {
+            if let Some(outline) = &mut outlines[method.index()] {
+                crate::atomic::enclose(program, outline);
+            }
+        }
         let holdings = Holdings::of(program, calls, &outlines);
         let mut all = Summaries { outlines, summaries: Vec::new(), holdings };
         all.summaries.resize_with(program.known_method_count(), || None);
@@ -136,15 +146,26 @@ fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId
 }
 
 /// What composing the methods of one component needs to know.
-struct Compose<'c> {
-    program: &'c Program,
-    calls: &'c Calls,
-    holdings: &'c Holdings,
-    component: &'c [MethodId],
+pub(super) struct Compose<'c> {
+    pub(super) program: &'c Program,
+    pub(super) calls: &'c Calls,
+    pub(super) holdings: &'c Holdings,
+    pub(super) component: &'c [MethodId],
 }
 
-impl Compose<'_> {
+impl<'c> Compose<'c> {
     fn of<'s>(&self, method: MethodId, outline: &Outline, known: &dyn Fn(MethodId) -> Option<&'s Summary>) -> Summary {
+        let Compose { program, calls, holdings, component } = *self;
+        Compose { program, calls, holdings, component }.composed(method, outline, known).summary
+    }
+
+    /// A method composed, with what was found out on the way.
+    pub(super) fn composed<'s>(
+        &self,
+        method: MethodId,
+        outline: &'c Outline,
+        known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
+    ) -> Composing<'c, 's> {
         let composing = Composing {
             program: self.program,
             calls: self.calls,
@@ -209,7 +230,7 @@ pub(super) struct Composing<'c, 's> {
 }
 
 impl Composing<'_, '_> {
-    fn run(mut self) -> Summary {
+    fn run(mut self) -> Self {
         let looks_ahead = looks_ahead(self.outline);
         // A value carried around a loop comes from an event further down: what a pass learns of events, the next one
         // uses.
@@ -236,7 +257,7 @@ impl Composing<'_, '_> {
         self.results();
         self.summary.accesses.shrink_to_fit();
         self.summary.sections.shrink_to_fit();
-        self.summary
+        self
     }
 
     pub(super) fn spot(&self, pc: u32, line: Option<u32>) -> Spot {

@@ -21,7 +21,11 @@ impl Composing<'_, '_> {
     ) -> bool {
         let receiver = arguments.first().map(|first| self.holding(first)).unwrap_or_default();
         let class = receiver.class.unwrap_or(method.class);
-        let Some(mut model) = self.calls.model(self.program, method, class) else { return false };
+        // What goes by the name of a list may be a view of it, such as an iterator, and of another class.
+        let found = self.calls.model(self.program, method, class);
+        let Some(mut model) = found.or_else(|| self.calls.model(self.program, method, method.class)) else {
+            return false;
+        };
         if let Some(section) = receiver.section {
             model = model.within(section);
         }

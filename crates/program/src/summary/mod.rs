@@ -8,6 +8,7 @@
 //! Summaries are bounded: beyond [`MAX_SECTIONS`] or [`MAX_ACCESSES`] they are cut and say so.
 
 mod compose;
+mod explore;
 mod holding;
 mod influences;
 mod instantiate;
@@ -21,6 +22,7 @@ use crate::outline::{EventId, Member, Name, SectionSet};
 
 pub use compose::Summaries;
 pub(crate) use compose::outlines;
+pub use explore::Met;
 pub use holding::{Holding, Holdings};
 pub use influences::Influences;
 pub use order::components;

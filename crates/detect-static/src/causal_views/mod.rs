@@ -1,0 +1,62 @@
+//! Causal views: what one section takes as a whole, another method takes in two pieces.
+//!
+//! The view of a section is what it reads and what it writes, callees included. Where a section writes two variables, a
+//! method that reads them in two sections may see one from before and one from after; that matters if the two values
+//! come together. Where a section reads two variables and uses them together, a method that writes them in two sections
+//! lets it see a change half done.
+//!
+//! Reports: `torn-read` and `torn-write`.
+//! Misses: values that come together in a method further up or more than a few calls down; objects that have no name
+//! in the method; variables that each have other writers of their own.
+//! May be wrong when: the values that come together need not be of one moment.
+//! Method: views and causal dependencies between sections; departs from it in that both sections must be of one
+//! method's activation and of one object, under the lock of the section that takes both.
+//! Page: docs/rules/torn-read.md, docs/rules/torn-write.md
+
+mod chain;
+mod explain;
+pub(crate) mod paper;
+mod rules;
+mod stale;
+pub(crate) mod tell;
+mod views;
+
+use finding::Finding;
+use program::{MethodId, Whole};
+use rayon::prelude::*;
+
+use crate::{Check, Checked, Detector};
+
+pub(crate) const DETECTOR: Detector = Detector {
+    name: "causal-views",
+    summary: "what one section reads or writes as a whole is written or read in two pieces",
+    default: true,
+    check: Check::Whole(check),
+};
+
+fn check(whole: &Whole<'_>) -> Checked {
+    let findings = if whole.paper { as_in_the_paper(whole) } else { refined(whole) };
+    Checked { findings, unreadable: Vec::new() }
+}
+
+fn refined(whole: &Whole<'_>) -> Vec<Finding> {
+    let joints = views::Joints::of(whole);
+    let methods: Vec<MethodId> = whole.program.methods().collect();
+    methods
+        .par_iter()
+        .flat_map_iter(|method| {
+            let torn = rules::torn(whole, &joints, *method);
+            let torn = torn.into_iter().filter_map(|torn| explain::torn(whole, *method, &torn));
+            let stale = stale::stale(whole, *method);
+            torn.chain(stale.into_iter().filter_map(|stale| explain::stale(whole, *method, &stale))).collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+fn as_in_the_paper(whole: &Whole<'_>) -> Vec<Finding> {
+    let views = paper::views(whole);
+    let races = paper::races(whole, &views);
+    let told = races.iter().map(|race| tell::race(whole, DETECTOR.name, &views, race));
+    let escapes = paper::escapes(whole);
+    told.chain(escapes.iter().filter_map(|escape| tell::escape(whole, DETECTOR.name, escape))).collect()
+}

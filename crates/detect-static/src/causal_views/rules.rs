@@ -1,0 +1,343 @@
+//! Which pairs of sections tear apart what another section takes as one.
+
+use program::outline::{MeetingKind, Member, Name, Outline, SectionSet, Start};
+use program::summary::{Access, AccessId, Met, Root, Summary};
+use program::thread::{EntryId, EntryKind};
+use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
+
+use super::views::{Item, Joint, Joints, Pair, common, view};
+
+/// More accesses of one variable in one section than this are not asked.
+const MAX_LIKE: usize = 6;
+
+/// What is torn.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum Kind {
+    /// Two sections read what another one writes as a whole.
+    Read,
+    /// Two sections write what another one reads as a whole.
+    Write,
+}
+
+/// Two sections of a method that ought to be one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Torn {
+    pub(super) kind: Kind,
+    pub(super) first: AccessId,
+    pub(super) second: AccessId,
+    /// The section that touches both.
+    pub(super) other: Joint,
+    /// Where the two values come together.
+    pub(super) met: Met,
+}
+
+/// The torn pairs of one method: one for each two variables.
+pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, method: MethodId) -> Vec<Torn> {
+    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
+    let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
+    if summary.sections.len() < 2 {
+        return Vec::new();
+    }
+    let asking = Asking { whole, joints, method, summary, outline };
+    let mut found: Vec<(Torn, [Variable; 2])> = Vec::new();
+    for kind in [Kind::Read, Kind::Write] {
+        let mut touched = asking.touched(kind);
+        touched.retain(|(_, item)| match kind {
+            Kind::Read => joints.writes(item.variable),
+            Kind::Write => joints.reads(item.variable),
+        });
+        for (index, (first, item)) in touched.iter().enumerate() {
+            for (second, other) in &touched[index + 1..] {
+                let variables = [item.variable, other.variable];
+                let is_told = |told: &(Torn, [Variable; 2])| told.0.kind == kind && told.1 == variables;
+                if found.iter().any(is_told) {
+                    continue;
+                }
+                if let Some(torn) = asking.pair(kind, (*first, item), (*second, other)) {
+                    found.push((torn, variables));
+                }
+            }
+        }
+    }
+    found.into_iter().map(|(torn, _)| torn).collect()
+}
+
+struct Asking<'a> {
+    whole: &'a Whole<'a>,
+    joints: &'a Joints,
+    method: MethodId,
+    summary: &'a Summary,
+    outline: &'a Outline,
+}
+
+impl Asking<'_> {
+    fn access(&self, access: AccessId) -> &Access {
+        &self.summary.accesses[access.index()]
+    }
+
+    /// Accesses in sections, each with what it touches.
+    fn touched(&self, kind: Kind) -> Vec<(AccessId, Item)> {
+        let accesses = self.summary.accesses.iter().enumerate();
+        let wanted = accesses.filter(|(_, access)| access.is_write == (kind == Kind::Write) && !access.held.is_empty());
+        wanted
+            .filter_map(|(index, access)| {
+                Item::of(self.whole, self.method, access).map(|item| (AccessId(index as u32), item))
+            })
+            .collect()
+    }
+
+    fn pair(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> Option<Torn> {
+        let pair = Pair::of(self.whole, first.1, second.1)?;
+        let others = match kind {
+            Kind::Read => self.joints.writing(&pair),
+            Kind::Write => self.joints.reading(&pair),
+        };
+        // Two accesses of one call are the callee's business.
+        if others.is_empty() || self.access(first.0).event == self.access(second.0).event {
+            return None;
+        }
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        if !self.are_apart(kind, first, second) {
+            return None;
+        }
+        let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
+        let torn = |other: &Joint, met: Met| Torn { kind, first: first.0, second: second.0, other: *other, met };
+        let found = match kind {
+            Kind::Read => {
+                let met = others.first().and_then(|_| self.meeting(self.method, first.0, second.0))?;
+                let is_real = |other: &&Joint| !self.is_checked_again(other) && self.runs_with(other);
+                torn(others.into_iter().find(is_real)?, met)
+            }
+            Kind::Write => {
+                let may_be_one = self.moves(first, second) || !self.joints.writing(&pair).is_empty();
+                if !may_be_one || !self.may_follow(a, b) {
+                    return None;
+                }
+                others.into_iter().find_map(|other| {
+                    let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other))?;
+                    self.runs_with(other).then(|| torn(other, met))
+                })?
+            }
+        };
+        let are_one = match kind {
+            Kind::Read => !self.are_independent(first.1.variable, second.1.variable, None),
+            Kind::Write => self.is_one_change(&pair, first, second),
+        };
+        (are_one && is_shared(self.whole, first.1) && is_shared(self.whole, second.1)).then_some(found)
+    }
+
+    /// Whether another thread may be in that section meanwhile. Asked late: it needs the whole program.
+    fn runs_with(&self, other: &Joint) -> bool {
+        run_at_once(self.whole, self.method, other.method)
+    }
+
+    fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {
+        self.whole.summaries.meeting(self.whole.program, &self.whole.calls, method, first, second)
+    }
+
+    /// Whether no section has both, and neither section touches what is the other's: the views are no chain.
+    fn are_apart(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        let is_write = kind == Kind::Write;
+        let has = |held: SectionSet, item: &Item| {
+            view(self.whole, self.method, self.summary, is_write, |access| access.held.0 & held.0 != 0)
+                .iter()
+                .any(|(_, known)| known == item)
+        };
+        let around = common(a, b);
+        let (first_only, second_only) = (a.held.without(around), b.held.without(around));
+        !first_only.is_empty() && !second_only.is_empty() && !has(first_only, second.1) && !has(second_only, first.1)
+    }
+
+    /// Whether the other section can come between the two, and is one with each of them: it holds the lock that they
+    /// hold in turn, and no lock that this method holds all the time.
+    fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
+        let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
+        let (theirs, also) = (&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
+        let over_both = locks(summary, common(theirs, also));
+        let around = common(first, second);
+        let is_guarded = |own: &Access, their: &Access| {
+            let own_locks = locks(self.summary, own.held.without(around));
+            are_exclusive(own, &own_locks, their, &over_both)
+        };
+        if !is_guarded(first, theirs) || !is_guarded(second, also) {
+            return false;
+        }
+        let cover = self.whole.cover();
+        let mut always = locks(self.summary, around);
+        // A lock by a name of the method's own may be any of those that the other section holds.
+        if always.iter().any(|lock| !is_known(&lock.name)) {
+            return false;
+        }
+        always.extend(cover.held_by_callers(self.method));
+        let mut their_locks = over_both;
+        their_locks.extend(cover.held_by_callers(other.method));
+        !are_exclusive(first, &always, theirs, &their_locks) && !are_exclusive(second, &always, also, &their_locks)
+    }
+
+    /// Whether each of the two is also written on its own, elsewhere: then they may differ at any time, and who reads
+    /// them one after the other sees nothing that could not be. What `but` calls, and nobody else, is a part of it.
+    fn are_independent(&self, first: Variable, second: Variable, but: Option<MethodId>) -> bool {
+        let is_part = |method: MethodId| {
+            let callers = self.whole.calls.callers(method);
+            Some(method) == but || (!callers.is_empty() && callers.iter().all(|caller| Some(*caller) == but))
+        };
+        let alone = |one: Variable, other: Variable| {
+            self.whole.variables.writers(one).iter().any(|place| {
+                let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
+                let writes_other =
+                    |access: &Access| access.is_write && Variable::of(self.whole.program, access) == Some(other);
+                !is_part(place.method)
+                    && !summary.accesses[place.access.index()].held.is_empty()
+                    && !summary.accesses.iter().any(writes_other)
+                    && !self.whole.threads().of_method(place.method).is_empty()
+            })
+        };
+        alone(first, second) && alone(second, first)
+    }
+
+    /// Whether something that the other section writes, a version or the data itself, is read twice and the two
+    /// compared: the reader sees for itself.
+    fn is_checked_again(&self, other: &Joint) -> bool {
+        let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
+        let section = common(&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
+        let written = view(self.whole, other.method, summary, true, |access| access.held.0 & section.0 != 0);
+        let reads = self.touched(Kind::Read);
+        reads.iter().enumerate().any(|(index, (read, item))| {
+            written.iter().any(|(_, written)| written.variable == item.variable)
+                && reads[index + 1..].iter().any(|(again, same)| {
+                    same == item
+                        && self.access(*again).event != self.access(*read).event
+                        && self.meeting(self.method, *read, *again).is_some()
+                })
+        })
+    }
+
+    /// Whether the two writes are one change in two steps: the same thing is taken here and put there, or others write
+    /// both in one section, and nobody either one alone.
+    fn is_one_change(&self, pair: &Pair, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        self.moves(first, second)
+            || (!self.joints.writing(pair).is_empty()
+                && !self.are_independent(first.1.variable, second.1.variable, Some(self.method)))
+    }
+
+    /// Where a section that reads both uses them together.
+    fn use_together(&self, reader: &Joint) -> Option<Met> {
+        let (first, second) = (self.likes(reader, reader.first), self.likes(reader, reader.second));
+        let mut pairs = first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b)));
+        pairs.find_map(|(a, b)| self.meeting(reader.method, a, b))
+    }
+
+    /// Whether the reader finds the one by what the other tells, and that is written first: it is told of what is not
+    /// yet there. The other way around nobody looks before all is there.
+    fn looked_up_too_early(&self, first: &Access, second: &Access, reader: &Joint) -> Option<Met> {
+        let summary = self.whole.summaries.summary(reader.method)?;
+        let (index, content) =
+            if first.event <= second.event { (reader.first, reader.second) } else { (reader.second, reader.first) };
+        let index = self.likes(reader, index);
+        self.likes(reader, content).into_iter().find_map(|content| {
+            let content = &summary.accesses[content.index()];
+            let is_found = content.address.iter().any(|influence| match influence.root {
+                Root::Access(access) => index.contains(&access),
+                Root::Parameter(_) => false,
+            });
+            is_found.then_some(Met { spot: content.spot, kind: MeetingKind::Computed })
+        })
+    }
+
+    /// All accesses of a section that touch the same as one of them, in the same way.
+    fn likes(&self, joint: &Joint, access: AccessId) -> Vec<AccessId> {
+        let Some(summary) = self.whole.summaries.summary(joint.method) else { return Vec::new() };
+        let one = &summary.accesses[access.index()];
+        let item = Item::of(self.whole, joint.method, one);
+        let accesses = summary.accesses.iter().enumerate();
+        let same = accesses.filter(|(_, other)| {
+            other.is_write == one.is_write
+                && other.held.0 & one.held.0 != 0
+                && Item::of(self.whole, joint.method, other) == item
+        });
+        same.map(|(index, _)| AccessId(index as u32)).take(MAX_LIKE).collect()
+    }
+
+    /// Both change what is there, and by the same value.
+    fn moves(&self, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        let updates = |write: (AccessId, &Item)| {
+            let access = self.access(write.0);
+            matches!(access.member, Member::State(_))
+                || access.value.iter().any(|influence| match influence.root {
+                    Root::Access(read) => {
+                        Item::of(self.whole, self.method, self.access(read)).as_ref() == Some(write.1)
+                    }
+                    Root::Parameter(_) => false,
+                })
+        };
+        let is_static = self.whole.program.method(self.method).access.is_static();
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        let shares = a.value.iter().any(|influence| {
+            let is_this = !is_static && influence.root == Root::Parameter(0);
+            !is_this && b.value.iter().any(|other| other.root == influence.root)
+        });
+        shares && updates(first) && updates(second)
+    }
+
+    /// Whether both happen in one run of the method.
+    fn may_follow(&self, first: &Access, second: &Access) -> bool {
+        let block = |access: &Access| self.outline.events[access.event.index()].block as usize;
+        let (from, to) = (block(first), block(second));
+        if from == to {
+            return true;
+        }
+        let reaches = |from: usize, to: usize| {
+            let mut seen = vec![false; self.outline.blocks.len()];
+            let mut pending = vec![from];
+            while let Some(block) = pending.pop() {
+                for next in self.outline.blocks.successors(block).filter(|next| !next.is_exceptional) {
+                    if next.block == to {
+                        return true;
+                    }
+                    if !std::mem::replace(&mut seen[next.block], true) {
+                        pending.push(next.block);
+                    }
+                }
+            }
+            false
+        };
+        reaches(from, to) || reaches(to, from)
+    }
+}
+
+/// Whether two threads may be in the two methods at the same time. Code that nobody sees is not taken to call a class from
+/// two threads that never takes a lock itself: such a class is not made for that.
+pub(super) fn run_at_once(whole: &Whole<'_>, method: MethodId, other: MethodId) -> bool {
+    let threads = whole.threads();
+    let is_open = |entry: EntryId| threads.entry(entry).kind == EntryKind::Callers;
+    let program = whole.program;
+    let locks = || program.methods_of(program.class_of(method)).any(|own| program.may_lock(own));
+    threads.of_method(method).iter().any(|first| {
+        threads.of_method(other).iter().any(|second| threads.overlap(*first, *second)) && (!is_open(*first) || locks())
+    })
+}
+
+/// Whether a name tells which object it is, seen from the method's caller.
+fn is_known(name: &Name) -> bool {
+    matches!(name.start, Start::Parameter(_) | Start::Static(_) | Start::Class(_))
+}
+
+/// Whether threads can get in each other's way there.
+pub(super) fn is_shared(whole: &Whole<'_>, item: &Item) -> bool {
+    let sharings = whole.sharings();
+    let sharing = match item.variable {
+        Variable::Field(field) => sharings.field(field),
+        Variable::Held(field) => sharings.contents(field),
+    };
+    sharing.is_none_or(|sharing| sharing.is_shared())
+}
+
+/// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.
+fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
+    let relations = |access: &Access, held: &[HeldLock]| -> Vec<Relation> {
+        held.iter().filter_map(|lock| Relation::between(&access.base, lock)).collect()
+    };
+    let theirs = relations(their, their_locks);
+    relations(own, own_locks).iter().any(|own| theirs.iter().any(|their| own.excludes(their)))
+}

@@ -1,0 +1,211 @@
+//! Stale values over the dependency graph that reach more than a write: a position worked out from old data or checked
+//! against it, and what a section gives out and gets back when it is entered again.
+
+use program::model::{State, only_adds};
+use program::outline::{Action, Member};
+use program::summary::{Access, AccessId, Influence, Root, Summary};
+use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
+
+use super::paper::left;
+use super::rules::{is_shared, run_at_once};
+use super::views::{Item, Pair, common};
+
+/// How the old value matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum How {
+    /// It says where to look.
+    Position,
+    /// It says that a position is there.
+    Bound,
+    /// It is written by the section that gave it out.
+    Reentered,
+}
+
+/// A value that leaves a section and comes to bear in a later one on the same lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Stale {
+    pub(super) how: How,
+    pub(super) read: AccessId,
+    pub(super) target: AccessId,
+    pub(super) first: usize,
+    pub(super) second: usize,
+    /// A write that another thread may do in between.
+    pub(super) writer: Place,
+}
+
+/// What flows where, before it is asked who else writes.
+struct Flow {
+    how: How,
+    read: AccessId,
+    first: usize,
+    second: usize,
+}
+
+/// One for each variable of the method.
+pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
+    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
+    if summary.sections.is_empty() {
+        return Vec::new();
+    }
+    let asking = Asking { whole, method, summary };
+    let mut found: Vec<(Stale, Variable)> = Vec::new();
+    for (index, target) in summary.accesses.iter().enumerate() {
+        let flows = target.address.iter().map(|influence| (How::Position, influence));
+        let bounds = target.control.iter().map(|influence| (How::Bound, influence));
+        let values = target.value.iter().map(|influence| (How::Reentered, influence));
+        for (how, influence) in flows.chain(bounds).chain(values) {
+            let Some(flow) = asking.flow(how, target, influence) else { continue };
+            let access = &summary.accesses[flow.read.index()];
+            let Some(variable) = Variable::of(whole.program, access) else { continue };
+            if found.iter().any(|(_, told)| *told == variable) {
+                continue;
+            }
+            if let Some(writer) = asking.mistake(&flow, access, target) {
+                let Flow { how, read, first, second } = flow;
+                let target = AccessId(index as u32);
+                found.push((Stale { how, read, target, first, second, writer }, variable));
+            }
+        }
+    }
+    found.into_iter().map(|(stale, _)| stale).collect()
+}
+
+struct Asking<'a> {
+    whole: &'a Whole<'a>,
+    method: MethodId,
+    summary: &'a Summary,
+}
+
+impl Asking<'_> {
+    fn flow(&self, how: How, access: &Access, influence: &Influence) -> Option<Flow> {
+        let Root::Access(read) = influence.root else { return None };
+        let (first, second) = left(self.summary, read, influence.ended, access.held)?;
+        let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
+        let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
+        let is_one_call = self.summary.accesses[read.index()].event == access.event;
+        let is_wanted = match how {
+            How::Position | How::Bound => !is_one_call && is_same_lock && is_position(access.member),
+            How::Reentered => is_one_call && first == second && access.is_write,
+        };
+        is_wanted.then_some(Flow { how, read, first, second })
+    }
+
+    /// The write that another thread may do in between, if it is a mistake.
+    fn mistake(&self, stale: &Flow, read: &Access, target: &Access) -> Option<Place> {
+        let item = |access: &Access| Item::of(self.whole, self.method, access);
+        let (seen, reached) = (item(read)?, item(target)?);
+        let is_position = || self.tells_position(read) && self.takes_position(target);
+        let is_wanted = match stale.how {
+            How::Position => is_position() && !self.is_reserved(stale, &seen, &reached),
+            How::Bound => is_position() && seen == reached && !self.is_reserved(stale, &seen, &reached),
+            // An object that is exchanged for another one is handed over.
+            How::Reentered => self.tells_position(read),
+        };
+        let is_stale = is_wanted
+            && (seen == reached || Pair::of(self.whole, &seen, &reached).is_some())
+            && self.is_for_threads(stale, read, &seen)
+            && self.whole.variables.belong_together(seen.variable, reached.variable)
+            && !self.is_validated(stale, &seen, target)
+            && !self.is_covered(stale, read, target);
+        is_stale.then(|| self.change(&seen)).flatten()
+    }
+
+    /// Whether what is read is a number, such as a size or an index.
+    fn tells_position(&self, read: &Access) -> bool {
+        let program = self.whole.program;
+        match self.action(read) {
+            Some(Action::Call { method, .. }) => program.names.text(method.descriptor).ends_with(")I"),
+            Some(Action::Read { member: Member::Field(field) | Member::Static(field), .. }) => program
+                .resolve_field(*field)
+                .is_some_and(|field| program.names.text(program.field(field).descriptor) == "I"),
+            _ => false,
+        }
+    }
+
+    /// Whether a number says where to look: not so in `toArray(new String[size])`.
+    fn takes_position(&self, target: &Access) -> bool {
+        match self.action(target) {
+            Some(Action::Call { method, .. }) => self.whole.program.names.text(method.descriptor).starts_with("(I"),
+            Some(Action::Read { .. } | Action::Write { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// What the code does at an access.
+    fn action(&self, access: &Access) -> Option<&Action> {
+        let method = self.whole.program.declared_method(access.spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        outline.events.iter().find(|event| event.pc == access.spot.pc).map(|event| &event.action)
+    }
+
+    /// Whether the first section has changed what it reads or what is looked at: it has made a place of its own.
+    fn is_reserved(&self, stale: &Flow, seen: &Item, reached: &Item) -> bool {
+        let mut inside = self.summary.accesses.iter().filter(|access| access.held.contains(stale.first));
+        inside.any(|access| {
+            let item = Item::of(self.whole, self.method, access);
+            access.is_write && (item.as_ref() == Some(seen) || item.as_ref() == Some(reached))
+        })
+    }
+
+    /// Whether the lock is there for threads. Old collections and buffers lock whether one wants it or not; that counts
+    /// where the class that has them takes locks of its own.
+    fn is_for_threads(&self, stale: &Flow, read: &Access, seen: &Item) -> bool {
+        let section = &self.summary.sections[stale.first];
+        let is_by_habit = section.kind == LockKind::Monitor && section.spot == read.spot;
+        let program = self.whole.program;
+        let class = program.class_of_field(seen.variable.field());
+        !is_by_habit || program.methods_of(class).any(|method| program.may_lock(method))
+    }
+
+    /// A write by another thread; of a collection, one that may make it smaller.
+    fn change(&self, item: &Item) -> Option<Place> {
+        let writers = self.whole.variables.writers(item.variable);
+        writers.iter().copied().find(|writer| self.is_change(writer)).filter(|_| is_shared(self.whole, item))
+    }
+
+    fn is_change(&self, writer: &Place) -> bool {
+        let summary = self.whole.summaries.summary(writer.method);
+        let Some(write) = summary.and_then(|summary| summary.accesses.get(writer.access.index())) else { return false };
+        let only_adds = match self.action(write) {
+            Some(Action::Call { method, .. }) => only_adds(self.whole.program.names.text(method.name)),
+            _ => false,
+        };
+        !only_adds && run_at_once(self.whole, self.method, writer.method)
+    }
+
+    /// Whether a fresh read of the same variable in its section decides.
+    fn is_validated(&self, stale: &Flow, seen: &Item, target: &Access) -> bool {
+        target.control.iter().any(|influence| {
+            let Root::Access(fresh) = influence.root else { return false };
+            let access = &self.summary.accesses[fresh.index()];
+            fresh != stale.read
+                && access.held.contains(stale.second)
+                && !influence.ended.contains(stale.second)
+                && Item::of(self.whole, self.method, access).as_ref() == Some(seen)
+        })
+    }
+
+    /// Whether something excludes all other writers from the read to the use.
+    fn is_covered(&self, stale: &Flow, read: &Access, target: &Access) -> bool {
+        let cover = self.whole.cover();
+        let Some(variable) = Variable::of(self.whole.program, read) else { return false };
+        let first = &self.summary.sections[stale.first];
+        let by_callers = cover.held_by_callers(self.method);
+        if by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
+            return true;
+        }
+        let mut around = common(read, target);
+        if stale.first == stale.second {
+            around = Default::default();
+        }
+        locks(self.summary, around).iter().chain(&by_callers).any(|held| {
+            Relation::between(&read.base, held)
+                .is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
+        })
+    }
+}
+
+/// Whether an access goes to a place in something that has places.
+fn is_position(member: Member) -> bool {
+    matches!(member, Member::Elements | Member::State(State::Contents | State::Chars | State::Elements))
+}

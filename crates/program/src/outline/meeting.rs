@@ -1,0 +1,146 @@
+//! Where two values of a method come together: in one computation, one comparison, one decision, one object.
+//!
+//! Found on demand, since few methods are ever asked. A phi is no meeting: it has one value or the other. Nor is text:
+//! what is put into a string is told to people, and nobody decides by it.
+
+use smallvec::SmallVec;
+
+use super::build::Building;
+use super::flow::Flow;
+use super::{EventId, Sources};
+use crate::ir::{BlockId, Body, Op, Value};
+use crate::path::Paths;
+use crate::section::Sections;
+use crate::{ControlDependence, Program};
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum MeetingKind {
+    /// Something is computed from both.
+    Computed,
+    /// A branch compares them, or two branches decide the same: `a() && b()`.
+    Decided,
+    /// Both are put into one object that is made here.
+    Object,
+    /// Both are arguments of this call. Whether they meet there is for the callee to say.
+    Arguments(EventId),
+}
+
+/// A place where values come together: one list of sources for each side.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    pub kind: MeetingKind,
+    pub pc: u32,
+    pub line: Option<u32>,
+    pub sides: SmallVec<[Sources; 2]>,
+}
+
+/// The meetings of one method, in the order of code.
+pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
+    let sections = Sections::of(body, program);
+    let paths = Paths::new(body, program);
+    let building = Building { program, body, sections: &sections, paths: &paths };
+    let (places, _, _) = building.places(&|_| true);
+    let flow = Flow::compute(&places);
+    let finding = Finding { body, sources: |value, at: Value| flow.of([value], places.held[at.index()]) };
+    let mut found = Vec::new();
+    for (value, instruction) in body.instructions() {
+        match instruction.op {
+            Op::Arithmetic(_, left, right) | Op::Compare(left, right) => {
+                found.extend(finding.meeting(MeetingKind::Computed, value, &[left, right]));
+            }
+            Op::Branch { left, right: Some(right), .. } => {
+                found.extend(finding.meeting(MeetingKind::Decided, value, &[left, right]));
+            }
+            Op::New(_) | Op::NewArray { .. } => {
+                found.extend(finding.meeting(MeetingKind::Object, value, &finding.parts(value, &places)));
+            }
+            Op::Call { arguments, .. } => {
+                if let Some(event) = places.event[value.index()] {
+                    let arguments = body.operands(arguments);
+                    found.extend(finding.meeting(MeetingKind::Arguments(event), value, arguments));
+                }
+            }
+            _ => {}
+        }
+    }
+    finding.joint_decisions(&mut found);
+    found
+}
+
+struct Finding<'f, S> {
+    body: &'f Body,
+    /// Where a value comes from, as it is seen at an instruction.
+    sources: S,
+}
+
+impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
+    fn meeting(&self, kind: MeetingKind, at: Value, values: &[Value]) -> Option<Meeting> {
+        let keeps_empty = matches!(kind, MeetingKind::Arguments(_));
+        let sides: SmallVec<[Sources; 2]> = values
+            .iter()
+            .map(|value| (self.sources)(*value, at))
+            .filter(|side| keeps_empty || !side.is_empty())
+            .collect();
+        if sides.iter().filter(|side| !side.is_empty()).count() < if keeps_empty { 1 } else { 2 } {
+            return None;
+        }
+        let pc = self.body.instruction(at).pc;
+        Some(Meeting { kind, pc, line: self.body.line(pc), sides })
+    }
+
+    /// What is put into an object where it is made: arguments of its constructor, its first fields or elements.
+    fn parts(&self, object: Value, places: &super::flow::Places<'_>) -> Vec<Value> {
+        let mut parts = Vec::new();
+        for (_, instruction) in self.body.instructions() {
+            match instruction.op {
+                Op::PutField { base, value, .. } if base == object => parts.push(value),
+                Op::ArrayStore { array, value, .. } if array == object => parts.push(value),
+                Op::Call { method, arguments, .. } if method.name == places.constructor => {
+                    if let [made, given @ ..] = self.body.operands(arguments)
+                        && *made == object
+                    {
+                        parts.extend_from_slice(given);
+                    }
+                }
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    /// `a() && b()`: two branches, the second of which runs by decision of the first, with a way out in common.
+    fn joint_decisions(&self, found: &mut Vec<Meeting>) {
+        let control = ControlDependence::of(self.body);
+        for (block, edges) in self.body.blocks() {
+            let Some(last) = self.body.terminator(block) else { continue };
+            let Op::Branch { left, right, .. } = *self.body.op(last) else { continue };
+            for dependence in control.of_block(block) {
+                let earlier: BlockId = dependence.branch;
+                if earlier == block || earlier.index() > block.index() {
+                    continue;
+                }
+                let Some(first) = self.body.terminator(earlier) else { continue };
+                let Op::Branch { left: first_left, right: first_right, .. } = *self.body.op(first) else { continue };
+                let shares = |successor: &BlockId| self.body.block(earlier).successors.contains(successor);
+                if !edges.successors.iter().any(shares) {
+                    continue;
+                }
+                let side = |at: Value, values: [Option<Value>; 2]| {
+                    let mut all = Sources::new();
+                    for value in values.into_iter().flatten() {
+                        for source in (self.sources)(value, at) {
+                            super::flow::add(&mut all, source);
+                        }
+                    }
+                    all
+                };
+                let sides = [side(first, [Some(first_left), first_right]), side(last, [Some(left), right])];
+                if sides.iter().all(|side| !side.is_empty()) {
+                    let pc = self.body.instruction(last).pc;
+                    let line = self.body.line(pc);
+                    found.push(Meeting { kind: MeetingKind::Decided, pc, line, sides: sides.into_iter().collect() });
+                }
+            }
+        }
+    }
+}

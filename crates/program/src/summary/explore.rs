@@ -1,0 +1,205 @@
+//! Where two values that a method deals with come together, followed into callees; on demand.
+
+use super::compose::{Compose, Composing};
+use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
+use crate::calls::Calls;
+use crate::class::{MethodId, Program};
+use crate::model::{Access, Returns, State};
+use crate::outline::{Action, Argument, EventId, MeetingKind, meetings};
+
+/// Calls further down than this are not asked.
+const MAX_DEPTH: usize = 3;
+
+/// Where two values come together, and how.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Met {
+    pub spot: Spot,
+    /// Never [`MeetingKind::Arguments`].
+    pub kind: MeetingKind,
+}
+
+impl Summaries {
+    /// Where what two accesses of a method's summary read comes together, if it does: in one computation, decision or
+    /// object. The first such place in the order of code.
+    pub fn meeting(
+        &self,
+        program: &Program,
+        calls: &Calls,
+        method: MethodId,
+        first: AccessId,
+        second: AccessId,
+    ) -> Option<Met> {
+        let asking = Asking { program, calls, summaries: self };
+        asking.meeting(method, Root::Access(first), Root::Access(second), MAX_DEPTH)
+    }
+}
+
+impl Summaries {
+    /// The meetings in a method's own code: the line, and where each side comes from.
+    pub(crate) fn meetings(
+        &self,
+        program: &Program,
+        calls: &Calls,
+        method: MethodId,
+    ) -> Vec<(Option<u32>, Vec<Influences>)> {
+        let (Some(outline), Ok(Some(body))) = (self.outline(method), program.body(method)) else { return Vec::new() };
+        let known = |method: MethodId| self.summary(method);
+        let component = [method];
+        let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
+        let composing = compose.composed(method, outline, &known);
+        let own = meetings(program, &body).into_iter();
+        let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_)));
+        told.map(|meeting| (meeting.line, meeting.sides.iter().map(|side| composing.influences(side)).collect()))
+            .collect()
+    }
+}
+
+struct Asking<'a> {
+    program: &'a Program,
+    calls: &'a Calls,
+    summaries: &'a Summaries,
+}
+
+impl Asking<'_> {
+    fn meeting(&self, method: MethodId, first: Root, second: Root, depth: usize) -> Option<Met> {
+        let outline = self.summaries.outline(method)?;
+        let summary = self.summaries.summary(method)?;
+        let body = self.program.body(method).ok()??;
+        let known = |method: MethodId| self.summaries.summary(method);
+        let component = [method];
+        let compose = Compose {
+            program: self.program,
+            calls: self.calls,
+            holdings: &self.summaries.holdings,
+            component: &component,
+        };
+        let composing = compose.composed(method, outline, &known);
+        // A method that calls itself is composed from what was known earlier: the numbers may differ.
+        if composing.summary.accesses.len() != summary.accesses.len() {
+            return None;
+        }
+        let name = self.program.method_name(method);
+        meetings(self.program, &body).into_iter().find_map(|meeting| {
+            let sides: Vec<Influences> = meeting.sides.iter().map(|side| composing.influences(side)).collect();
+            let spot = Spot { method: name, pc: meeting.pc, line: meeting.line };
+            match meeting.kind {
+                MeetingKind::Arguments(event) => {
+                    self.in_call(&composing, event, &sides, first, second, summary, spot, depth)
+                }
+                kind => meet(&sides, first, second).then_some(Met { spot, kind }),
+            }
+        })
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "one call has that many sides")]
+    fn in_call(
+        &self,
+        composing: &Composing<'_, '_>,
+        event: EventId,
+        sides: &[Influences],
+        first: Root,
+        second: Root,
+        summary: &Summary,
+        spot: Spot,
+        depth: usize,
+    ) -> Option<Met> {
+        let Action::Call { kind, method, arguments } = &composing.outline.events[event.index()].action else {
+            return None;
+        };
+        // What the call itself reads can meet what it is given.
+        let inside = |root: Root| match root {
+            Root::Access(access) if summary.accesses[access.index()].event == event => Some(access),
+            _ => None,
+        };
+        let given = |root: Root| -> Vec<usize> {
+            (0..sides.len()).filter(|side| sides[*side].iter().any(|influence| influence.root == root)).collect()
+        };
+        let (first_given, second_given) = (given(first), given(second));
+        let is_possible = (!first_given.is_empty() || inside(first).is_some())
+            && (!second_given.is_empty() || inside(second).is_some());
+        if !is_possible {
+            return None;
+        }
+        let targets = self.calls.targets(self.program, *kind, *method);
+        let mut is_known = false;
+        for target in targets.known() {
+            let Some(callee) = self.summaries.summary(*target) else { continue };
+            is_known = true;
+            if depth == 0 {
+                continue;
+            }
+            let roots = |positions: &[usize], access: Option<AccessId>| -> Vec<Root> {
+                let parameters = positions.iter().map(|position| Root::Parameter(*position as u16));
+                let own = access.and_then(|access| in_callee(summary, callee, access)).map(Root::Access);
+                parameters.chain(own).collect()
+            };
+            for a in roots(&first_given, inside(first)) {
+                for b in roots(&second_given, inside(second)) {
+                    // Both from inside is the callee's own business.
+                    let is_new = matches!(a, Root::Parameter(_)) || matches!(b, Root::Parameter(_));
+                    if is_new
+                        && a != b
+                        && let Some(met) = self.meeting(*target, a, b, depth - 1)
+                    {
+                        return Some(met);
+                    }
+                }
+            }
+        }
+        if is_known || !self.is_computation(composing, *method, arguments, &first_given, &second_given) {
+            return None;
+        }
+        Some(Met { spot, kind: MeetingKind::Computed })
+    }
+
+    /// Whether a call of the library makes something of two of its arguments, other than text.
+    fn is_computation(
+        &self,
+        composing: &Composing<'_, '_>,
+        method: location::MethodName,
+        arguments: &[Argument],
+        first: &[usize],
+        second: &[usize],
+    ) -> bool {
+        let descriptor = self.program.names.text(method.descriptor);
+        let is_apart = |from: usize| {
+            first.iter().any(|first| *first >= from && second.iter().any(|second| *second >= from && second != first))
+        };
+        let receiver = arguments.first().map(|first| composing.holding(first)).unwrap_or_default();
+        let class = receiver.class.unwrap_or(method.class);
+        match self.calls.model(self.program, method, class) {
+            Some(model) if model.sink.is_some() || model.state == State::Chars => false,
+            // An object that is reached by one value and told the other holds both from then on, as does a map.
+            Some(model) if model.access.writes() => is_apart(1),
+            Some(model) => {
+                let is_text = descriptor.ends_with(")Ljava/lang/String;");
+                matches!(model.returns, Returns::Computed) && model.access == Access::None && !is_text && is_apart(0)
+            }
+            None => returns_number(descriptor) && is_apart(0),
+        }
+    }
+}
+
+/// Whether a method returns a number or a truth value.
+fn returns_number(descriptor: &str) -> bool {
+    descriptor
+        .rsplit(')')
+        .next()
+        .is_some_and(|returned| matches!(returned, "Z" | "B" | "C" | "S" | "I" | "J" | "F" | "D"))
+}
+
+/// Whether one side has the one root and another side the other.
+fn meet(sides: &[Influences], first: Root, second: Root) -> bool {
+    let has = |side: &Influences, root: Root| side.iter().any(|influence| influence.root == root);
+    sides.iter().enumerate().any(|(index, side)| {
+        has(side, first) && sides.iter().enumerate().any(|(other, side)| other != index && has(side, second))
+    })
+}
+
+/// The number that an access of a call has in the callee's own summary.
+fn in_callee(summary: &Summary, callee: &Summary, access: AccessId) -> Option<AccessId> {
+    let access = &summary.accesses[access.index()];
+    let is_it =
+        |own: &super::Access| own.spot == access.spot && own.member == access.member && own.is_write == access.is_write;
+    callee.accesses.iter().position(is_it).map(|index| AccessId(index as u32))
+}
