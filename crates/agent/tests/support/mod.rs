@@ -126,7 +126,7 @@ fn ended(output: &Output) -> Ended {
 }
 
 /// The command with the agent beside it. Cargo makes neither for this test by itself.
-pub fn fissure() -> &'static Path {
+pub(crate) fn fissure() -> &'static Path {
     static FISSURE: OnceLock<PathBuf> = OnceLock::new();
     FISSURE.get_or_init(|| {
         let status = Command::new(env!("CARGO"))
