@@ -15,7 +15,7 @@ use super::rules::{Found, Outcome, Pattern, Prepared, Take, flow};
 use super::skeleton::{Action, CallSite, Own, Skeleton};
 use super::state::Holder;
 use super::stores::Stores;
-use super::summary::{Pair, Summary, Taken, Twice, Via};
+use super::summary::{Chain, Pair, Summary, Taken, Twice, Via};
 use super::{Options, results};
 
 /// Sections further down than this many calls are not seen. A report that needs more steps convinces nobody.
@@ -31,7 +31,7 @@ pub(super) struct Witness {
     pub(super) method: MethodId,
     pub(super) context: Holder,
     /// Calls from there to the method where both takings come together, in order.
-    pub(super) calls: SmallVec<[(MethodId, u32); 2]>,
+    pub(super) calls: Chain,
     pub(super) pair: Pair,
     /// The lock that is taken second, as the method with the context names it.
     pub(super) lock: Path,
@@ -155,8 +155,10 @@ impl<'p> Analysis<'p> {
             }
             _ => calls.targets(program, call.kind, call.method),
         };
-        let mut resolved = Resolved::default();
-        resolved.targets = targets.known().iter().copied().filter(|target| self.place(*target).is_some()).collect();
+        let mut resolved = Resolved {
+            targets: targets.known().iter().copied().filter(|target| self.place(*target).is_some()).collect(),
+            ..Resolved::default()
+        };
         let has_code = targets
             .known()
             .iter()
@@ -326,12 +328,12 @@ impl<'p> Analysis<'p> {
 
     fn conclude(&self, place: usize, prepared: &Prepared<'_>, outcome: Outcome) -> (Vec<Twice>, Vec<Witness>, Summary) {
         let method = self.skeletons[place].method;
-        let located = |found: Found| -> Option<(Pair, SmallVec<[(MethodId, u32); 2]>)> {
+        let located = |found: Found| -> Option<(Pair, Chain)> {
             match found {
-                Found::Here { first, second } => Some((prepared.pair(first, second), SmallVec::new())),
+                Found::Here { first, second } => Some((prepared.pair(first, second), Chain::new())),
                 Found::Below { call, target, twice, .. } => {
                     let below = self.summary(target)?.twice.get(twice as usize)?;
-                    let mut calls: SmallVec<[(MethodId, u32); 2]> = SmallVec::new();
+                    let mut calls = Chain::new();
                     calls.push((method, call));
                     calls.extend(below.calls.iter().copied());
                     Some((below.pair, calls))

@@ -53,16 +53,10 @@ impl Locals<'_> {
                     continue;
                 }
                 match instruction.op {
-                    Op::Phi(_) | Op::Cast(..) => {
-                        if !known.contains(&value) {
-                            known.push(value);
-                        }
-                    }
-                    Op::PutField { value: stored, base, .. } => {
-                        // What goes into the object itself stays with it.
-                        if stored == object && !known.contains(&base) {
-                            return true;
-                        }
+                    Op::Phi(_) | Op::Cast(..) if !known.contains(&value) => known.push(value),
+                    // What goes into the object itself stays with it.
+                    Op::PutField { value: stored, base, .. } if stored == object && !known.contains(&base) => {
+                        return true;
                     }
                     Op::PutStatic { .. } | Op::CallDynamic { .. } => return true,
                     Op::ArrayStore { value: stored, .. } if stored == object => return true,

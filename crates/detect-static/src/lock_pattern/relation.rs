@@ -2,7 +2,7 @@
 //!
 //! Asked of summaries, which are made for the methods of the candidates, and for those that touch the same data, alone.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use location::{FieldName, Site};
 use program::model;
@@ -41,7 +41,7 @@ pub(super) struct Relations<'r> {
     /// Fields that alone hold what they hold: it was made for them, and nobody else gets it.
     pub(super) owning: FxHashSet<FieldId>,
     /// By field: the methods whose code names it.
-    pub(super) users: FxHashMap<FieldId, Vec<MethodId>>,
+    pub(super) users: BTreeMap<FieldId, Vec<MethodId>>,
     /// Variables that a section touches together, the smaller first, and methods with such a section.
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
 }
@@ -58,7 +58,7 @@ impl<'r> Relations<'r> {
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
             owning: FxHashSet::default(),
-            users: FxHashMap::default(),
+            users: BTreeMap::new(),
             together: FxHashMap::default(),
         };
         let mut fields: FxHashSet<FieldId> = FxHashSet::default();
@@ -83,7 +83,7 @@ impl<'r> Relations<'r> {
                 holders.extend(lock.steps.iter().filter_map(|step| relations.field_of(step)));
             }
         }
-        let mut users: FxHashMap<FieldId, Vec<MethodId>> = FxHashMap::default();
+        let mut users: BTreeMap<FieldId, Vec<MethodId>> = BTreeMap::new();
         let mut known: FxHashMap<FieldName, Option<FieldId>> = FxHashMap::default();
         for method in program.methods() {
             for field in calls.reads(method).iter().chain(calls.writes(method)) {

@@ -63,10 +63,11 @@ impl<'s> Sides<'s> {
         reads
     }
 
-    /// Whether an earlier read was of the same variable.
+    /// Whether an earlier read was of the same field. What a container holds is many variables.
     fn is_alike(&self, program: &Program, read: AccessId, access: &Access) -> bool {
         let read = &self.summary.accesses[read.index()];
-        read.base == access.base && Variable::of(program, read) == Variable::of(program, access)
+        let variable = Variable::of(program, read).filter(|variable| matches!(variable, Variable::Field(_)));
+        read.base == access.base && variable.is_some() && variable == Variable::of(program, access)
     }
 
     /// What was read in both and comes together in one value or one decision.

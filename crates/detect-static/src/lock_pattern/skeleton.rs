@@ -277,10 +277,10 @@ impl Building<'_> {
             actions.push(Action::Throw);
         }
         match *op {
-            Op::PutField { field, .. } | Op::PutStatic { field, .. } => {
-                if self.program.names.text(field.descriptor).starts_with(['L', '[']) {
-                    actions.push(Action::Forget(Forget::Field(declared(self.program, field))));
-                }
+            Op::PutField { field, .. } | Op::PutStatic { field, .. }
+                if self.program.names.text(field.descriptor).starts_with(['L', '[']) =>
+            {
+                actions.push(Action::Forget(Forget::Field(declared(self.program, field))));
             }
             Op::ArrayStore { kind: ArrayKind::Reference, .. } => {
                 actions.push(Action::Forget(Forget::Elements));

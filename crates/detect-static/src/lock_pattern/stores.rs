@@ -25,14 +25,19 @@ impl Stores {
             return stores;
         }
         let constructor = program.names.intern("<init>");
-        let mut writers: FxHashMap<FieldName, Vec<MethodId>> = FxHashMap::default();
+        let mut numbers: FxHashMap<FieldName, usize> = FxHashMap::default();
+        let mut writers: Vec<(FieldName, Vec<MethodId>)> = Vec::new();
         for method in program.methods() {
             for field in calls.writes(method) {
                 let field = declared(program, *field);
                 // A constructor sets up an object that nobody has locked yet.
                 let own = program.method_name(method);
                 if named.contains(&field) && !(own.name == constructor && own.class == field.class) {
-                    writers.entry(field).or_default().push(method);
+                    let number = *numbers.entry(field).or_insert_with(|| {
+                        writers.push((field, Vec::new()));
+                        writers.len() - 1
+                    });
+                    writers[number].1.push(method);
                 }
             }
         }

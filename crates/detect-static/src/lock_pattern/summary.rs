@@ -5,6 +5,9 @@ use smallvec::SmallVec;
 
 use super::name::Name;
 
+/// Calls, from the outermost inwards: each a method and the number of the call in its skeleton.
+pub(super) type Chain = SmallVec<[(MethodId, u32); 2]>;
+
 /// How a method comes to take a lock.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Via {
@@ -40,7 +43,7 @@ pub(super) struct Twice {
     pub(super) names: (Name, Name),
     pub(super) pair: Pair,
     /// The calls that lead from the method to the pair's own: each a number in the skeleton of the method it is in.
-    pub(super) calls: SmallVec<[(MethodId, u32); 2]>,
+    pub(super) calls: Chain,
 }
 
 #[derive(Clone, Default, Debug)]
