@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Action, Argument, Name, Outline, SectionSet, Start};
+use crate::outline::{Action, Argument, Name, NameStep, Outline, SectionSet, Start};
 use crate::path::MAX_STEPS;
 use crate::summary::{Summaries, Summary};
 use crate::variable::{Variable, Variables};
@@ -87,9 +87,13 @@ impl<'c> Cover<'c> {
     }
 
     /// Whether every write of the variable, outside construction, happens under a lock in this relation to the object
-    /// that is written.
+    /// that is written. An owner's lock covers what it owns only if nobody else has it.
     pub fn covers(&self, variables: &Variables, variable: Variable, relation: &Relation) -> bool {
-        variables.writers(variable).iter().all(|place| {
+        let is_owned = relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
+            NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
+            NameStep::Constant(_) | NameStep::Element(_) => true,
+        });
+        is_owned && variables.writers(variable).iter().all(|place| {
             let Some(summary) = self.summaries.summary(place.method) else { return false };
             let access = &summary.accesses[place.access.index()];
             let held = locks(summary, access.held);

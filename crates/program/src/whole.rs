@@ -1,11 +1,13 @@
 //! The whole program: what a detector may ask beyond one method.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
 use crate::outline::Outline;
+use crate::release::Release;
 use crate::sharing::Sharings;
 use crate::summary::{Summaries, outlines};
 use crate::thread::{Threads, World};
@@ -75,14 +77,23 @@ impl<'p> Whole<'p> {
         self.sharings.get_or_init(|| Sharings::of(self.program, &self.calls, self.outlines(), self.threads()))
     }
 
+    pub fn release(&self) -> Release<'_> {
+        Release { program: self.program, calls: &self.calls, summaries: &self.summaries }
+    }
+
     pub fn cover(&self) -> Cover<'_> {
         Cover::new(self.program, &self.calls, &self.summaries)
     }
 }
 
-/// By method: whether it goes through a section, leads to one, or is called on the way.
+/// By method: whether it goes through a section, leads to one, or is called on the way. To write a volatile field is a
+/// section, too.
 fn matters(program: &Program, calls: &Calls) -> Vec<bool> {
-    let has_section = |method: &MethodId| program.may_lock(*method) || calls.has_library_section(program, *method);
+    let has_section = |method: &MethodId| {
+        program.may_lock(*method)
+            || calls.has_library_section(program, *method)
+            || calls.mentions[method.index()].writes.iter().any(|field| program.is_volatile_field(*field))
+    };
     let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
     let mut reached = vec![false; program.known_method_count()];
     for (up, down) in REACHES {
@@ -93,6 +104,13 @@ fn matters(program: &Program, calls: &Calls) -> Vec<bool> {
         spread(&mut reached, above, down, |method| calls.callees(method));
         if reached.iter().filter(|reached| **reached).count() <= MAX_METHODS {
             break;
+        }
+    }
+    // What fields hold is told where objects are made.
+    let initialisers = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
+    for class in sections.iter().map(|method| program.class_of(*method)).collect::<BTreeSet<_>>() {
+        for method in program.methods_of(class) {
+            reached[method.index()] |= initialisers.contains(&program.method(method).name);
         }
     }
     reached

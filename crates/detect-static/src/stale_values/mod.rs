@@ -13,7 +13,9 @@
 //! a write in a later section on the same lock, and only data that somebody else writes.
 //! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md
 
+mod contention;
 mod explain;
+mod idioms;
 mod rules;
 
 use program::Whole;

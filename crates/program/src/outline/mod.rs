@@ -5,10 +5,12 @@
 //! follows from the bytes of the method's class alone, so it can be kept from one run to the next; what callees do is
 //! put in later (see `crate::summary`).
 
+mod agree;
 mod build;
 mod flow;
 mod objects;
 mod order;
+mod waits;
 
 use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName, Symbol};
@@ -56,6 +58,10 @@ impl SectionSet {
 
     pub fn without(self, other: SectionSet) -> SectionSet {
         SectionSet(self.0 & !other.0)
+    }
+
+    pub fn intersection(self, other: SectionSet) -> SectionSet {
+        SectionSet(self.0 & other.0)
     }
 
     pub fn iter(self) -> impl Iterator<Item = usize> {
@@ -190,6 +196,10 @@ pub struct Event {
     pub perhaps: SectionSet,
     /// Conditions that decide whether it happens, by number in [`Outline::conditions`].
     pub control: SmallVec<[u32; 4]>,
+    /// Those of them that compare two values and let it happen only if the values agree.
+    pub agreed: SmallVec<[u32; 2]>,
+    /// Sections whose lock a wait lets go between such a condition and here.
+    pub waited: SectionSet,
     /// Number of its block in [`Outline::blocks`].
     pub block: u32,
     /// Whether it can happen again in the same call.
@@ -218,8 +228,34 @@ pub struct OutlineSection {
 pub struct Condition {
     pub line: Option<u32>,
     pub sources: Sources,
+    /// Where the two sides come from, if it compares two values that both come from somewhere.
+    pub sides: Option<Box<[Sources; 2]>>,
     /// Sections that are open where it is decided.
     pub held: SectionSet,
+}
+
+impl Outline {
+    /// Whether one event can happen after another one in the same call.
+    pub fn may_follow(&self, first: EventId, second: EventId) -> bool {
+        let block_of = |event: EventId| self.events[event.index()].block as usize;
+        let (from, to) = (block_of(first), block_of(second));
+        if from == to && first < second {
+            return true;
+        }
+        let mut seen = vec![false; self.blocks.len()];
+        let mut pending = vec![from];
+        while let Some(block) = pending.pop() {
+            for next in self.blocks.successors(block) {
+                if next.block == to {
+                    return true;
+                }
+                if !std::mem::replace(&mut seen[next.block], true) {
+                    pending.push(next.block);
+                }
+            }
+        }
+        false
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]

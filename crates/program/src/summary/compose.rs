@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::holding::Holdings;
 use super::order::components;
-use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
+use super::{Access, AccessId, Agreed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start};
@@ -129,6 +129,7 @@ fn compose<'s>(
         last_held: Vec::new(),
         own: Vec::new(),
         influence: vec![Influences::new(); outline.events.len()],
+        is_used: used(outline),
         result_name: vec![None; outline.events.len()],
         result_class: vec![None; outline.events.len()],
     };
@@ -189,6 +190,18 @@ pub(super) struct Composing<'c, 's> {
     /// By event: the name of the object that it yields, from this method's side.
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
+    /// By event: whether a condition or the result depends on what it yields.
+    pub(super) is_used: Vec<bool>,
+}
+
+fn used(outline: &Outline) -> Vec<bool> {
+    let mut used = vec![false; outline.events.len()];
+    for source in outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result) {
+        if let Origin::Event(event) = source.origin {
+            used[event.index()] = true;
+        }
+    }
+    used
 }
 
 impl Composing<'_, '_> {
@@ -297,19 +310,59 @@ impl Composing<'_, '_> {
             }
         }
         // Between the condition and here further sections may have ended.
-        let held = self.sections(event.held);
+        let (held, waited) = (self.sections(event.held), self.sections(event.waited));
         for influence in &mut all {
             if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
+                let open = self.held_at(access);
+                let ended = open.without(held).union(open.intersection(waited));
+                influence.ended = influence.ended.union(ended);
             }
         }
         all
     }
 
+    /// The comparisons that an event takes for granted.
+    pub(super) fn agreed(&self, event: &Event) -> Vec<Agreed> {
+        let sides = event.agreed.iter().filter_map(|one| self.outline.conditions[*one as usize].sides.as_deref());
+        sides
+            .map(|sides| Agreed { sides: [self.influences(&sides[0]), self.influences(&sides[1])] })
+            .filter(|agreed| agreed.sides.iter().all(|side| !side.is_empty()))
+            .collect()
+    }
+
+    /// The section that one access of a volatile field is: nothing comes in between, and nothing goes with it.
+    fn volatile_section(&mut self, id: EventId, event: &Event, base: &Name, member: Member) -> Option<usize> {
+        let lock = match member {
+            Member::Field(field) if self.program.is_volatile_field(field) => {
+                extend(self.settle(base), &[NameStep::Field(field)])
+            }
+            Member::Static(field) if self.program.is_volatile_field(field) => Name::start(Start::Static(field)),
+            _ => return None,
+        };
+        if lock.is_unknown() {
+            return None;
+        }
+        self.add_section(SummarySection {
+            lock,
+            kind: crate::LockKind::Own,
+            mode: crate::Mode::Exclusive,
+            spot: self.spot(event.pc, event.line),
+            end_line: event.line,
+            call: Some(id),
+            inside: self.sections(event.held),
+            is_method: true,
+        })
+    }
+
     fn event(&mut self, id: EventId, event: &Event) {
         match &event.action {
             Action::Read { base, member, address } => {
-                let access = self.access(id, event, base, *member, address, None);
+                let mut access = self.access(id, event, base, *member, address, None);
+                let mut ended = SectionSet::default();
+                if let Some(section) = self.volatile_section(id, event, base, *member) {
+                    access.held.insert(section);
+                    ended.insert(section);
+                }
                 let is_fixed = match member {
                     Member::Field(field) | Member::Static(field) => self.program.is_final_field(*field),
                     Member::Elements | Member::State(_) => false,
@@ -318,8 +371,8 @@ impl Composing<'_, '_> {
                     // What never changes is as old as the object that it was read from.
                     self.influence[id.index()] = access.address;
                 } else if let Some(added) = self.add_access(access) {
-                    self.influence[id.index()]
-                        .push(Influence { root: Root::Access(added), ended: SectionSet::default() });
+                    self.influence[id.index()] =
+                        std::iter::once(Influence { root: Root::Access(added), ended }).collect();
                 }
                 let step = match member {
                     Member::Field(field) => Some(NameStep::Field(*field)),
@@ -328,7 +381,10 @@ impl Composing<'_, '_> {
                 self.result_name[id.index()] = step.map(|step| extend(self.settle(base), &[step]));
             }
             Action::Write { base, member, address, value, .. } => {
-                let access = self.access(id, event, base, *member, address, Some(value));
+                let mut access = self.access(id, event, base, *member, address, Some(value));
+                if let Some(section) = self.volatile_section(id, event, base, *member) {
+                    access.held.insert(section);
+                }
                 self.add_access(access);
             }
             Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
@@ -357,6 +413,8 @@ impl Composing<'_, '_> {
             control: self.control(event),
             expects: Influences::new(),
             is_compound: false,
+            is_repeatable: false,
+            agreed: if value.is_some() { self.agreed(event) } else { Vec::new() },
         }
     }
 

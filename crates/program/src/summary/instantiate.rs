@@ -4,7 +4,7 @@ use classfile::CallKind;
 use location::MethodName;
 
 use super::compose::{Composing, extend};
-use super::{Access, AccessId, Influence, Influences, Root, Summary, SummarySection};
+use super::{Access, AccessId, Agreed, Influence, Influences, Root, Summary, SummarySection};
 use crate::outline::{Argument, Event, EventId, Name, NameStep, SectionSet, Start};
 
 impl Composing<'_, '_> {
@@ -116,6 +116,14 @@ impl Composing<'_, '_> {
                 control: decided,
                 expects: through(&access.expects),
                 is_compound: access.is_compound,
+                is_repeatable: access.is_repeatable,
+                agreed: access
+                    .agreed
+                    .iter()
+                    .map(|one| Agreed { sides: [through(&one.sides[0]), through(&one.sides[1])] })
+                    .filter(|one| one.sides.iter().all(|side| !side.is_empty()))
+                    .chain(if access.is_write { self.agreed(event) } else { Vec::new() })
+                    .collect(),
             };
             let added = self.add_access(put);
             accesses.push(added);

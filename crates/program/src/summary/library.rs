@@ -149,7 +149,9 @@ impl Composing<'_, '_> {
                     address: given.clone(),
                     control: control.clone(),
                     expects: if is_write { expects.clone() } else { Influences::new() },
-                    is_compound: is_write && looks_for_itself(model),
+                    is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
+                    is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
+                    agreed: if is_write { self.agreed(event) } else { Vec::new() },
                 });
                 if !is_write {
                     seen = added;
@@ -242,9 +244,19 @@ impl Composing<'_, '_> {
 }
 
 /// Whether a write depends on what is there at that moment, and not on what was there before: it is told what to expect,
-/// or computes from the present state.
-fn looks_for_itself(model: CallModel) -> bool {
-    model.access == model::Access::Update && (model.revalidates.is_some() || !model.runs.is_empty())
+/// computes from the present state, or gives an answer that counts.
+fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
+    model.access == model::Access::Update
+        && match model.revalidates {
+            Some(Revalidation::Expects(_)) => true,
+            Some(Revalidation::ByResult) => is_used,
+            None => !model.runs.is_empty(),
+        }
+}
+
+/// Whether to do it twice is to do it once, and the answer tells which it was.
+fn is_repeatable(model: CallModel) -> bool {
+    model.revalidates == Some(Revalidation::ByResult) && model.returns == Returns::FromState
 }
 
 /// The state of an array is its elements, wherever it is touched from.

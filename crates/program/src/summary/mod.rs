@@ -100,8 +100,19 @@ pub struct Access {
     pub control: Influences,
     /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
     pub expects: Influences,
-    /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`.
+    /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`, an `add` whose answer
+    /// counts.
     pub is_compound: bool,
+    /// A write that changes nothing the second time, and tells: `Set.add`, `putIfAbsent`.
+    pub is_repeatable: bool,
+    /// Pairs of values that must have agreed for it to happen.
+    pub agreed: Vec<Agreed>,
+}
+
+/// Two values that were compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Agreed {
+    pub sides: [Influences; 2],
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
