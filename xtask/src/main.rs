@@ -8,6 +8,7 @@ mod bench_trace;
 mod bless;
 mod demo;
 mod jdk_model;
+mod judge;
 mod process;
 mod test;
 mod tidy;
@@ -20,6 +21,8 @@ const USAGE: &str = "usage: ./x TASK
   demo            build, compile the example and check it
   test [--long]   everything that CI runs; --long adds the tests that take minutes
   bench [NAME]    measure; without a name, list what can be measured
+  judge [check|run|prove] [--cases DIR] [--only NAME] [-v]
+                  score the tool on programs with known truth; `prove` runs the programs themselves
   tidy            rules of this repository that no compiler knows
   jdk-model [JDK] make the model of the JDK's classes that is part of the binary
   bless           write the real output into documents that show it";
@@ -43,6 +46,7 @@ fn run(words: &[&str]) -> Result<()> {
         ["test", "--long"] => test::run(test::Length::Long),
         ["bench"] => bench::list(),
         ["bench", name, rest @ ..] => bench::run(name, rest),
+        ["judge", rest @ ..] => judge::run(rest),
         ["tidy"] => tidy::run(),
         ["jdk-model"] => jdk_model::run(None),
         ["jdk-model", home] => jdk_model::run(Some(home)),

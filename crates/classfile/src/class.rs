@@ -12,6 +12,11 @@ use crate::{Code, Error};
 /// The newest class file version that is read: one ahead of the newest released Java.
 const NEWEST_MAJOR: u16 = 70;
 
+/// Whether class files of this major version are read.
+pub(crate) fn is_known_version(major: u16) -> bool {
+    (45..=NEWEST_MAJOR).contains(&major)
+}
+
 /// Access flags of a class or member.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Access(u16);
@@ -130,7 +135,7 @@ impl<'a> Class<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Class<'a>, Error> {
         let raw = noak::reader::Class::new(bytes)?;
         let version = raw.version();
-        if !(45..=NEWEST_MAJOR).contains(&version.major) {
+        if !is_known_version(version.major) {
             return Err(Error::UnknownVersion { major: version.major, minor: version.minor });
         }
         Ok(Class { raw })

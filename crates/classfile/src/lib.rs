@@ -1,4 +1,4 @@
-//! Class files: from bytes and archives to classes with decoded instructions.
+//! Class files: from bytes and archives to classes with decoded instructions, and the editor that changes them.
 //!
 //! Knows nothing of analyses. Does no IO of its own: the command opens files and hands in readers.
 
@@ -9,6 +9,7 @@ mod code;
 mod constant;
 mod decode;
 mod descriptor;
+pub mod edit;
 mod error;
 mod instruction;
 mod mention;
@@ -30,3 +31,4 @@ pub use mention::{Mention, classes_in};
 pub use module::Module;
 pub use references::Reference;
 pub use source::{ClassSource, Skipped};
+pub use text::text_of;

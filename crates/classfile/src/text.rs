@@ -21,3 +21,11 @@ pub(crate) fn text(content: &MStr) -> Cow<'_, str> {
         }
     }
 }
+
+/// The text of bytes in modified UTF-8, as [`edit`](crate::edit) hands them out; damaged bytes give replacement characters.
+pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
+    match MStr::from_mutf8(bytes) {
+        Ok(content) => text(content),
+        Err(_) => String::from_utf8_lossy(bytes),
+    }
+}

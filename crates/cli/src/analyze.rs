@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options};
+use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, feed};
 use report::{Events, Inputs, Report, Run, Skipped};
 use trace::{Action, Reader};
 
@@ -47,19 +47,15 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let options = Options { lock_conflicts: args.lock_conflicts };
     let mut reader = open(&args.file)?;
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
-    let mut batch = Vec::new();
     let (mut seen, mut units) = (0, 0);
-    loop {
-        reader.next(&mut batch).with_context(|| shown(&args.file))?;
-        if batch.is_empty() {
-            break;
-        }
-        seen += batch.len() as u64;
-        units += batch.iter().filter(|event| matches!(event.action, Action::UnitBegin { .. })).count() as u64;
+    feed(&mut reader, |events| {
+        seen += events.len() as u64;
+        units += events.iter().filter(|event| matches!(event.action, Action::UnitBegin { .. })).count() as u64;
         for detector in &mut running {
-            detector.on_events(&batch);
+            detector.on_events(events);
         }
-    }
+    })
+    .with_context(|| shown(&args.file))?;
     let findings = running.into_iter().flat_map(|detector| detector.finish(reader.tables())).collect();
     let findings = finding::merge(findings);
 
@@ -89,9 +85,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
 }
 
 /// Opens a trace of either form.
-pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read>>> {
-    let input: Box<dyn Read> = if file == Path::new("-") {
-        Box::new(std::io::stdin().lock())
+pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read + Send>>> {
+    let input: Box<dyn Read + Send> = if file == Path::new("-") {
+        Box::new(std::io::stdin())
     } else {
         let input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         if input.metadata().is_ok_and(|metadata| metadata.is_dir()) {
@@ -103,7 +99,7 @@ pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read>>> {
 }
 
 /// What of the trace could not be used, one entry a problem.
-pub(crate) fn lost(file: &Path, reader: &Reader<Box<dyn Read>>) -> Vec<Skipped> {
+pub(crate) fn lost(file: &Path, reader: &Reader<Box<dyn Read + Send>>) -> Vec<Skipped> {
     let path = if file == Path::new("-") { "standard input".to_owned() } else { file.display().to_string() };
     let problems = reader.problems();
     let mut reasons: Vec<String> = problems.listed().iter().map(|problem| problem.message.clone()).collect();

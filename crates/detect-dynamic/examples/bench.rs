@@ -10,7 +10,7 @@
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use detect_dynamic::{DETECTORS, Options};
+use detect_dynamic::{DETECTORS, Options, feed};
 use trace::{
     Action, ActivationId, Cause, Event, LockId, Mode, OrderedWriter, Reader, SectionId, SiteId, StackId, Tables,
     TextWriter, ThreadId, UnitId, VariableId,
@@ -243,8 +243,8 @@ impl Read for Endless {
     }
 }
 
-fn read(bytes: &[u8]) -> Duration {
-    let (start, processor) = (Instant::now(), processor_time());
+fn read(bytes: &[u8]) -> Time {
+    let watch = Watch::start();
     let mut reader = Reader::new(bytes).expect("a trace");
     let mut batch = Vec::new();
     let mut count = 0;
@@ -256,33 +256,50 @@ fn read(bytes: &[u8]) -> Duration {
         count += std::hint::black_box(&batch).len();
     }
     assert!(count > 0);
-    shorter(start, processor)
+    watch.stop()
 }
 
-fn analyse(bytes: &[u8]) -> Duration {
+fn analyse(bytes: &[u8]) -> Time {
     // The best of three: another process may have been in the way.
-    (0..3).map(|_| analyse_from(bytes)).min().unwrap_or_default()
+    let times = (0..3).map(|_| analyse_from(bytes));
+    times.min_by_key(|time| time.wall).unwrap_or_default()
 }
 
-fn analyse_from(input: impl Read) -> Duration {
-    let (start, processor) = (Instant::now(), processor_time());
+fn analyse_from(input: impl Read + Send) -> Time {
+    let watch = Watch::start();
     let mut reader = Reader::new(input).expect("a trace");
     let mut detector = (DETECTORS[0].start)(&Options::default());
-    let mut batch = Vec::new();
-    loop {
-        reader.next(&mut batch).expect("a trace");
-        if batch.is_empty() {
-            break;
-        }
-        detector.on_events(&batch);
-    }
+    feed(&mut reader, |events| detector.on_events(events)).expect("a trace");
     assert!(reader.problems().is_empty());
     let findings = detector.finish(reader.tables());
     assert!(findings.is_empty(), "the run is serializable");
-    shorter(start, processor)
+    watch.stop()
 }
 
-/// Processor time of this process: wall time says little where others run, too.
+/// Reading and judging run side by side, so processor time is more than wall time on an idle machine. Where others run,
+/// too, it says more.
+#[derive(Clone, Copy, Default)]
+struct Time {
+    wall: Duration,
+    processor: Duration,
+}
+
+struct Watch {
+    wall: Instant,
+    processor: Duration,
+}
+
+impl Watch {
+    fn start() -> Watch {
+        Watch { wall: Instant::now(), processor: processor_time() }
+    }
+
+    fn stop(&self) -> Time {
+        Time { wall: self.wall.elapsed(), processor: processor_time() - self.processor }
+    }
+}
+
+/// Processor time of this process; 0 where the system does not tell.
 fn processor_time() -> Duration {
     const TICKS_A_SECOND: u64 = 100;
     let stat = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
@@ -291,18 +308,14 @@ fn processor_time() -> Duration {
     Duration::from_millis((ticks(11) + ticks(12)) * 1000 / TICKS_A_SECOND)
 }
 
-/// Where the system does not tell processor time, wall time it is.
-fn shorter(start: Instant, processor: Duration) -> Duration {
-    let used = processor_time() - processor;
-    if used.is_zero() { start.elapsed() } else { used }
+fn rate(events: usize, taken: Time) -> String {
+    let wall = taken.wall.as_secs_f64();
+    let processor = taken.processor.as_secs_f64();
+    format!("{wall:5.2} s, {:5.1} million events a second, processor {processor:5.2} s", events as f64 / wall / 1e6)
 }
 
-fn rate(events: usize, taken: Duration) -> String {
-    format!("{:5.2} s, {:5.1} million events a second", taken.as_secs_f64(), events as f64 / taken.as_secs_f64() / 1e6)
-}
-
-fn ratio(one: Duration, other: Duration) -> f64 {
-    one.as_secs_f64() / other.as_secs_f64()
+fn ratio(one: Time, other: Time) -> f64 {
+    one.wall.as_secs_f64() / other.wall.as_secs_f64()
 }
 
 /// Memory of this process in kB, where the system tells it.

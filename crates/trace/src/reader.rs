@@ -51,10 +51,15 @@ impl<R: Read> Reader<R> {
 
     /// Replaces the batch by the next events; an empty batch is the end.
     pub fn next(&mut self, batch: &mut Vec<Event>) -> Result<(), TraceError> {
+        self.fill(batch, Self::BATCH)
+    }
+
+    /// Like [`Reader::next`], with about `limit` events.
+    pub fn fill(&mut self, batch: &mut Vec<Event>, limit: usize) -> Result<(), TraceError> {
         batch.clear();
         match &mut self.inner {
-            Inner::Text(reader) => reader.fill(batch, Self::BATCH),
-            Inner::Binary(reader) => reader.fill(batch, Self::BATCH),
+            Inner::Text(reader) => reader.fill(batch, limit),
+            Inner::Binary(reader) => reader.fill(batch, limit),
         }
     }
 

@@ -1,0 +1,287 @@
+//! The code of one method that is being edited.
+
+use std::ops::Range;
+
+use super::cursor::Cursor;
+use super::frames;
+use super::limit::{EditError, Limit};
+use super::opcode::{self, RawInstruction};
+use super::pool::ConstantPool;
+use super::relocate::Moved;
+use super::snippet::Snippet;
+use crate::Error;
+
+/// Class files of this version and later have frames.
+const FIRST_WITH_FRAMES: u16 = 50;
+
+/// Where inserted code runs.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Place {
+    /// Before the instruction, wherever control comes from.
+    Before,
+    /// After the instruction, if it did not throw.
+    After,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Insertion {
+    pub(super) pc: u32,
+    pub(super) place: Place,
+    pub(super) bytes: Range<usize>,
+}
+
+/// An entry of the exception table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RawHandler {
+    pub(super) start: u16,
+    pub(super) end: u16,
+    pub(super) handler: u16,
+    pub(super) catches: u16,
+}
+
+/// What an added handler finds in the local variables.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LocalsAtHandler {
+    Nothing,
+    /// `this`, as an object of the class that this constant names. Only right where nothing else is ever stored there
+    /// ([`CodeEditor::keeps_this`]).
+    This(u16),
+}
+
+/// Code that gets whatever is thrown in some ranges of the method, after all other handlers.
+struct AddedHandler {
+    ranges: Vec<Range<u32>>,
+    code: Vec<u8>,
+    locals: LocalsAtHandler,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Table {
+    Lines,
+    /// `LocalVariableTable` or `LocalVariableTypeTable`
+    Locals,
+    Frames,
+}
+
+pub struct CodeEditor<'a> {
+    pub(super) major: u16,
+    max_stack: u16,
+    max_locals: u16,
+    pub(super) code: &'a [u8],
+    /// The offsets of all instructions.
+    pub(super) starts: Vec<u32>,
+    pub(super) handlers: Vec<RawHandler>,
+    /// With the constants that name them.
+    tables: Vec<(Table, u16, &'a [u8])>,
+    pub(super) entry: Vec<u8>,
+    pub(super) insertions: Vec<Insertion>,
+    pub(super) inserted: Vec<u8>,
+    extra_stack: u16,
+    extra_locals: u16,
+    added: Vec<AddedHandler>,
+}
+
+impl<'a> CodeEditor<'a> {
+    pub(super) fn read(content: &'a [u8], major: u16, pool: &ConstantPool<'_>) -> Result<CodeEditor<'a>, Error> {
+        let mut cursor = Cursor::new(content);
+        let (max_stack, max_locals) = (cursor.u16()?, cursor.u16()?);
+        let code = cursor.block()?;
+        if code.is_empty() || code.len() > usize::from(u16::MAX) {
+            return Err(Error::BadCode { pc: 0, reason: "code must have 1 to 65,535 bytes" });
+        }
+        let mut starts = Vec::with_capacity(code.len() / 2);
+        let mut pc = 0;
+        while pc < code.len() {
+            starts.push(pc as u32);
+            pc += opcode::length(code, pc)?;
+        }
+        let mut handlers = Vec::new();
+        for _ in 0..cursor.u16()? {
+            handlers.push(RawHandler {
+                start: cursor.u16()?,
+                end: cursor.u16()?,
+                handler: cursor.u16()?,
+                catches: cursor.u16()?,
+            });
+        }
+        let mut tables = Vec::new();
+        for _ in 0..cursor.u16()? {
+            let name = cursor.u16()?;
+            let content = cursor.block()?;
+            let table = match pool.utf8(name) {
+                Some(b"LineNumberTable") => Table::Lines,
+                Some(b"LocalVariableTable" | b"LocalVariableTypeTable") => Table::Locals,
+                Some(b"StackMapTable") if major >= FIRST_WITH_FRAMES => Table::Frames,
+                _ => continue,
+            };
+            tables.push((table, name, content));
+        }
+        if !cursor.is_at_end() {
+            return Err(Error::Malformed("something follows the end of a method's code".to_owned()));
+        }
+        Ok(CodeEditor {
+            major,
+            max_stack,
+            max_locals,
+            code,
+            starts,
+            handlers,
+            tables,
+            entry: Vec::new(),
+            insertions: Vec::new(),
+            inserted: Vec::new(),
+            extra_stack: 0,
+            extra_locals: 0,
+            added: Vec::new(),
+        })
+    }
+
+    pub fn instruction_count(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// The instruction at this position in the order of code.
+    pub fn instruction(&self, index: usize) -> RawInstruction<'a> {
+        let start = self.starts[index] as usize;
+        let end = self.starts.get(index + 1).map_or(self.code.len(), |end| *end as usize);
+        RawInstruction { pc: start as u32, opcode: self.code[start], bytes: &self.code[start..end] }
+    }
+
+    pub fn instructions(&self) -> impl Iterator<Item = RawInstruction<'a>> + '_ {
+        (0..self.starts.len()).map(|index| self.instruction(index))
+    }
+
+    /// The first offset after the code.
+    pub fn end(&self) -> u32 {
+        self.code.len() as u32
+    }
+
+    /// First offsets and lines, sorted by offset.
+    pub fn lines(&self) -> Vec<(u16, u16)> {
+        let mut lines = Vec::new();
+        for (_, _, content) in self.tables.iter().filter(|(table, _, _)| *table == Table::Lines) {
+            for entry in content.get(2..).unwrap_or_default().chunks_exact(4) {
+                lines.push((u16::from_be_bytes([entry[0], entry[1]]), u16::from_be_bytes([entry[2], entry[3]])));
+            }
+        }
+        lines.sort_unstable();
+        lines
+    }
+
+    /// Whether the first local variable, `this` in an instance method, is never stored to.
+    pub fn keeps_this(&self) -> bool {
+        !self.instructions().any(|instruction| instruction.stores_to_first())
+    }
+
+    /// Inserts code at the start of the method; jumps to its first instruction do not pass there.
+    pub fn insert_at_entry(&mut self, snippet: &Snippet) {
+        self.extra_stack = self.extra_stack.max(snippet.highest());
+        self.entry.extend_from_slice(snippet.bytes());
+    }
+
+    /// Inserts code at an instruction. Of several insertions at one place the first runs first.
+    pub fn insert(&mut self, pc: u32, place: Place, snippet: &Snippet) {
+        self.extra_stack = self.extra_stack.max(snippet.highest());
+        let start = self.inserted.len();
+        self.inserted.extend_from_slice(snippet.bytes());
+        self.insertions.push(Insertion { pc, place, bytes: start..self.inserted.len() });
+    }
+
+    /// So many local variables that the method does not use, as the number of the first. Every insertion may use them
+    /// all, but they do not last from one to the next.
+    pub fn scratch_locals(&mut self, count: u16) -> Result<u16, Limit> {
+        self.max_locals.checked_add(count).ok_or(Limit::Locals)?;
+        self.extra_locals = self.extra_locals.max(count);
+        Ok(self.max_locals)
+    }
+
+    /// Adds code that gets whatever is thrown in these ranges and not caught in them. It starts with the exception on
+    /// the stack and must end with `athrow`.
+    pub fn add_handler(&mut self, ranges: Vec<Range<u32>>, snippet: &Snippet, locals: LocalsAtHandler) {
+        self.extra_stack = self.extra_stack.max(snippet.highest().saturating_add(1));
+        self.added.push(AddedHandler { ranges, code: snippet.bytes().to_vec(), locals });
+    }
+
+    /// The new content of the method's `Code`.
+    pub(super) fn finish(mut self, pool: &mut ConstantPool<'_>) -> Result<Vec<u8>, EditError> {
+        self.insertions.sort_by_key(|insertion| (insertion.pc, insertion.place));
+        let frames = self.tables.iter().find(|(table, _, _)| *table == Table::Frames).map(|(_, _, content)| *content);
+        let moved = Moved::place(&self, frames)?;
+        let mut code = self.relocate(&moved)?;
+        let mut handler_starts = Vec::new();
+        for handler in &self.added {
+            handler_starts.push(code.len());
+            code.extend_from_slice(&handler.code);
+        }
+        let length = u16::try_from(code.len()).map_err(|_| Limit::Code)?;
+        let max_stack = self.max_stack.checked_add(self.extra_stack).ok_or(Limit::Stack)?;
+        let max_locals = self.max_locals.checked_add(self.extra_locals).ok_or(Limit::Locals)?;
+
+        let mut out = Vec::with_capacity(code.len() + 200);
+        out.extend(max_stack.to_be_bytes());
+        out.extend(max_locals.to_be_bytes());
+        out.extend(u32::from(length).to_be_bytes());
+        out.append(&mut code);
+
+        let mut entries = Vec::new();
+        for handler in &self.handlers {
+            let (start, end) = (u32::from(handler.start), u32::from(handler.end));
+            entries.extend(moved.range(&self, start, end)?);
+            entries.push(moved.target(handler.handler.into())?);
+            entries.push(handler.catches);
+        }
+        for (handler, at) in self.added.iter().zip(&handler_starts) {
+            for range in &handler.ranges {
+                entries.extend(moved.range(&self, range.start, range.end)?);
+                entries.extend([*at as u16, 0]);
+            }
+        }
+        let count = u16::try_from(entries.len() / 4).map_err(|_| Limit::Handlers)?;
+        out.extend(count.to_be_bytes());
+        entries.iter().for_each(|entry| out.extend(entry.to_be_bytes()));
+        self.write_tables(&moved, &handler_starts, pool, &mut out)?;
+        Ok(out)
+    }
+
+    fn write_tables(
+        &self,
+        moved: &Moved,
+        handler_starts: &[usize],
+        pool: &mut ConstantPool<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), EditError> {
+        let mut added = Vec::new();
+        if self.major >= FIRST_WITH_FRAMES && !self.added.is_empty() {
+            let throwable = pool.add_class(b"java/lang/Throwable")?;
+            for (handler, at) in self.added.iter().zip(handler_starts) {
+                added.push(frames::Added { at: *at as u16, locals: handler.locals, throwable });
+            }
+        }
+        let mut tables: Vec<(u16, Vec<u8>)> = Vec::new();
+        let mut has_frames = false;
+        for (table, name, content) in &self.tables {
+            let content = match table {
+                Table::Lines => moved.lines(content)?,
+                Table::Locals => moved.locals(content)?,
+                Table::Frames if has_frames => {
+                    return Err(Error::Malformed("a method has two tables of frames".to_owned()).into());
+                }
+                Table::Frames => {
+                    has_frames = true;
+                    frames::relocate(content, moved, &added)?
+                }
+            };
+            tables.push((*name, content));
+        }
+        if !has_frames && !added.is_empty() {
+            tables.push((pool.add_utf8(b"StackMapTable")?, frames::relocate(&[0, 0], moved, &added)?));
+        }
+        out.extend((tables.len() as u16).to_be_bytes());
+        for (name, content) in tables {
+            out.extend(name.to_be_bytes());
+            out.extend((content.len() as u32).to_be_bytes());
+            out.extend(content);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Reading and judging side by side.
+
+use std::io::Read;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread;
+
+use trace::{Event, Reader, TraceError};
+
+/// Batches on their way. One is read, one is judged, and the others make up for a thread that was held up.
+const BATCHES: usize = 4;
+
+/// Large enough that handing a batch over costs nothing, small enough that all of them stay in the processor's cache.
+const EVENTS: usize = 2048;
+
+/// Hands all events of a trace to `take`, in order, and reads the next ones meanwhile on a thread of its own: to decode
+/// an event costs about as much as to judge it.
+pub fn feed<R: Read + Send>(reader: &mut Reader<R>, mut take: impl FnMut(&[Event])) -> Result<(), TraceError> {
+    let (full, batches) = sync_channel(BATCHES);
+    let (empty, emptied) = sync_channel(BATCHES);
+    for _ in 0..BATCHES {
+        // There is room for all of them, and the other end is below.
+        let _ = empty.send(Vec::with_capacity(EVENTS));
+    }
+    thread::scope(|scope| {
+        // Should `take` panic, both ends go with it, and the reading thread ends.
+        let (empty, batches) = (empty, batches);
+        let reading = scope.spawn(move || read(reader, &emptied, &full));
+        for batch in batches {
+            take(&batch);
+            // After its last batch the reading thread takes none back.
+            let _ = empty.send(batch);
+        }
+        reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// Fills empty batches until the trace ends or nobody takes them any more.
+fn read<R: Read>(
+    reader: &mut Reader<R>,
+    emptied: &Receiver<Vec<Event>>,
+    full: &SyncSender<Vec<Event>>,
+) -> Result<(), TraceError> {
+    for mut batch in emptied {
+        reader.fill(&mut batch, EVENTS)?;
+        if batch.is_empty() || full.send(batch).is_err() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{self, Cursor};
+
+    use super::*;
+
+    /// More batches than are on their way at once.
+    fn text() -> Vec<u8> {
+        let lines = (0..EVENTS * (BATCHES + 3) + 7).map(|line| format!("t{}|w(x{})|{line}\n", line % 3, line % 1000));
+        lines.collect::<String>().into_bytes()
+    }
+
+    #[test]
+    fn all_events_come_in_order() {
+        let text = text();
+        let mut plain = Vec::new();
+        let mut batch = Vec::new();
+        let mut reader = Reader::new(&text[..]).expect("a trace");
+        while reader.next(&mut batch).is_ok() && !batch.is_empty() {
+            plain.extend_from_slice(&batch);
+        }
+        let mut fed = Vec::new();
+        let mut reader = Reader::new(&text[..]).expect("a trace");
+        feed(&mut reader, |events| fed.extend_from_slice(events)).expect("no error");
+        assert!(plain.len() > EVENTS * BATCHES);
+        assert_eq!(fed, plain);
+    }
+
+    #[test]
+    fn an_error_ends_it_after_what_was_read() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("broken"))
+            }
+        }
+        let mut reader = Reader::new(Cursor::new(text()).chain(Broken)).expect("a trace");
+        let mut count = 0;
+        assert!(feed(&mut reader, |events| count += events.len()).is_err());
+        assert!(count >= EVENTS);
+    }
+
+    #[test]
+    fn a_panic_of_the_taker_is_no_hang() {
+        let mut reader = Reader::new(Cursor::new(text())).expect("a trace");
+        let taker = std::panic::AssertUnwindSafe(|| feed(&mut reader, |_| panic!("as planned")));
+        assert!(std::panic::catch_unwind(taker).is_err());
+    }
+}

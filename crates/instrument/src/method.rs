@@ -1,0 +1,280 @@
+//! One method: which instructions get which probes.
+
+use classfile::edit::{ClassEditor, CodeEditor, Place, RawInstruction, Snippet, op};
+use classfile::{Access, ArrayKind, Error, Kind, text_of};
+
+use crate::plan::{MethodPlan, Plan};
+use crate::probe::{Probe, ProbeConstants};
+use crate::rewrite::{Failure, Reason};
+use crate::sites::{FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
+
+mod whole;
+
+/// The first version of class files in which code can name a class as a constant.
+const FIRST_WITH_CLASS_CONSTANTS: u16 = 49;
+
+/// What the methods of one class share.
+pub(crate) struct ClassContext<'c> {
+    pub(crate) plan: &'c Plan,
+    pub(crate) name: &'c [u8],
+    pub(crate) super_name: &'c [u8],
+    pub(crate) file: Option<String>,
+    pub(crate) probes: ProbeConstants<'c>,
+    pub(crate) fields: FieldNumbers,
+    pub(crate) sites: &'c mut Sites,
+}
+
+pub(crate) struct MethodRewriter<'r, 'a, 'c> {
+    class: &'r mut ClassEditor<'a>,
+    context: &'r mut ClassContext<'c>,
+    code: CodeEditor<'a>,
+    access: Access,
+    name: &'a [u8],
+    descriptor: &'a [u8],
+    plan: MethodPlan,
+    /// First offsets and lines.
+    lines: Vec<(u16, u16)>,
+    /// The number of the method's row, once it has a site.
+    row: Option<u32>,
+    /// By instruction, in constructors: whether `this` may not be an object yet.
+    uninitialized: Vec<bool>,
+    snippet: Snippet,
+    is_edited: bool,
+}
+
+impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
+    pub(crate) fn new(
+        class: &'r mut ClassEditor<'a>,
+        index: usize,
+        code: CodeEditor<'a>,
+        context: &'r mut ClassContext<'c>,
+    ) -> Result<MethodRewriter<'r, 'a, 'c>, Failure> {
+        let method = &class.methods()[index];
+        let text = |constant| class.pool.utf8(constant).ok_or(Error::Malformed("a method has no name".to_owned()));
+        let (access, name, descriptor) = (method.access, text(method.name)?, text(method.descriptor)?);
+        let uninitialized = match name {
+            b"<init>" => code.uninitialized_this(&class.pool, [context.name, context.super_name]),
+            _ => Vec::new(),
+        };
+        Ok(MethodRewriter {
+            plan: context.plan.methods.get(context.name, name, descriptor).cloned().unwrap_or_default(),
+            lines: code.lines(),
+            class,
+            context,
+            code,
+            access,
+            name,
+            descriptor,
+            row: None,
+            uninitialized,
+            snippet: Snippet::new(),
+            is_edited: false,
+        })
+    }
+
+    /// The code with its probes, if it has any.
+    pub(crate) fn edited(self) -> Option<CodeEditor<'a>> {
+        self.is_edited.then_some(self.code)
+    }
+
+    pub(crate) fn insert_probes(&mut self) -> Result<(), Failure> {
+        self.watch_whole()?;
+        let families = self.context.plan.families;
+        for index in 0..self.code.instruction_count() {
+            let instruction = self.code.instruction(index);
+            match instruction.opcode {
+                op::GETFIELD..=op::PUTFIELD => self.watch_field(instruction, index)?,
+                op::GETSTATIC | op::PUTSTATIC => self.watch_static(instruction)?,
+                op::IALOAD..=op::SALOAD if families.arrays => self.watch_load(instruction)?,
+                op::IASTORE..=op::SASTORE if families.arrays => self.watch_store(instruction)?,
+                op::MONITORENTER if families.monitors => {
+                    self.snippet.dup();
+                    self.insert(instruction.pc, Place::Before);
+                    let site = self.site(instruction.pc, What::Enter);
+                    self.snippet.push_int(site, &mut self.class.pool)?;
+                    self.call(Probe::Entered)?;
+                    self.insert(instruction.pc, Place::After);
+                }
+                op::MONITOREXIT if families.monitors => {
+                    let site = self.site(instruction.pc, What::Leave);
+                    self.snippet.dup().push_int(site, &mut self.class.pool)?;
+                    self.call(Probe::Leaving)?;
+                    self.insert(instruction.pc, Place::Before);
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn watch_field(&mut self, instruction: RawInstruction<'_>, index: usize) -> Result<(), Failure> {
+        let Some((field, kind, wide)) = self.field(instruction, false)? else { return Ok(()) };
+        let is_write = instruction.opcode == op::PUTFIELD;
+        if is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction) {
+            return Ok(());
+        }
+        // The object goes to the top: [object] or [object value] are on the stack.
+        match (is_write, wide) {
+            (false, _) => self.snippet.dup(),
+            (true, false) => self.snippet.simple(op::DUP2, 2).simple(op::POP, -1),
+            (true, true) => {
+                self.snippet.simple(op::DUP2_X1, 2).simple(op::POP2, -2).simple(op::DUP_X2, 1);
+                &mut self.snippet
+            }
+        };
+        let probe = match (kind, is_write) {
+            (FieldKind::Volatile, _) => Probe::VolatileBefore,
+            (_, false) => Probe::Read,
+            (_, true) => Probe::Write,
+        };
+        self.insert_access(instruction.pc, field, kind, is_write, probe)
+    }
+
+    fn watch_static(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {
+        let Some((field, kind, _)) = self.field(instruction, true)? else { return Ok(()) };
+        let is_write = instruction.opcode == op::PUTSTATIC;
+        let probe = match (kind, is_write) {
+            (FieldKind::Volatile, _) => {
+                self.snippet.push_null();
+                Probe::VolatileBefore
+            }
+            (_, false) => Probe::ReadStatic,
+            (_, true) => Probe::WriteStatic,
+        };
+        self.insert_access(instruction.pc, field, kind, is_write, probe)
+    }
+
+    /// The probe before an access, whose object is pushed already, and the one after it if the field is volatile.
+    fn insert_access(
+        &mut self,
+        pc: u32,
+        field: u32,
+        kind: FieldKind,
+        is_write: bool,
+        probe: Probe,
+    ) -> Result<(), Failure> {
+        let site = self.site(pc, if is_write { What::Write(field) } else { What::Read(field) });
+        self.snippet.push_int(field as i32, &mut self.class.pool)?.push_int(site, &mut self.class.pool)?;
+        self.call(probe)?;
+        self.insert(pc, Place::Before);
+        if kind == FieldKind::Volatile {
+            self.snippet.push_int(is_write.into(), &mut self.class.pool)?.push_int(site, &mut self.class.pool)?;
+            self.call(Probe::VolatileAfter)?;
+            self.insert(pc, Place::After);
+        }
+        Ok(())
+    }
+
+    fn watch_load(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {
+        let kind = array_kind(instruction.opcode - op::IALOAD);
+        let site = self.site(instruction.pc, What::ReadElement(kind));
+        self.snippet.simple(op::DUP2, 2).push_int(site, &mut self.class.pool)?;
+        self.call(Probe::ReadElement)?;
+        self.insert(instruction.pc, Place::Before);
+        Ok(())
+    }
+
+    fn watch_store(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {
+        let kind = array_kind(instruction.opcode - op::IASTORE);
+        let site = self.site(instruction.pc, What::WriteElement(kind));
+        // From [array index value] to [array index value array index].
+        if kind.kind().is_wide() {
+            self.snippet.simple(op::DUP2_X2, 2).simple(op::POP2, -2).simple(op::DUP2_X2, 2);
+        } else {
+            self.snippet.simple(op::DUP_X2, 1).simple(op::POP, -1).simple(op::DUP2_X1, 2);
+        }
+        self.snippet.push_int(site, &mut self.class.pool)?;
+        self.call(Probe::WriteElement)?;
+        self.insert(instruction.pc, Place::Before);
+        Ok(())
+    }
+
+    /// The field that an instruction touches, as its number, what is known of it, and whether its value takes two
+    /// slots; `None` if it is not watched.
+    fn field(
+        &mut self,
+        instruction: RawInstruction<'_>,
+        is_static: bool,
+    ) -> Result<Option<(u32, FieldKind, bool)>, Failure> {
+        let constant = instruction.constant().unwrap_or(0);
+        let Some([owner, name, descriptor]) = self.class.pool.field(constant) else {
+            return Err(Error::BadCode { pc: instruction.pc, reason: "it names no field" }.into());
+        };
+        let families = self.context.plan.families;
+        let context = &mut *self.context;
+        let found = context.fields.entry(constant).or_insert_with(|| {
+            let access = context.sites.known.field(owner, name, descriptor);
+            let kind = match access {
+                Some(access) if access.is_final() => return None,
+                Some(access) if access.is_volatile() => FieldKind::Volatile,
+                Some(_) => FieldKind::Plain,
+                None => FieldKind::Unknown,
+            };
+            let wanted = match (kind, is_static) {
+                (FieldKind::Volatile, _) => families.volatiles,
+                (_, false) => families.fields,
+                (_, true) => families.statics,
+            };
+            let row = FieldRow {
+                class: text_of(context.name).into_owned(),
+                owner: text_of(owner).into_owned(),
+                name: text_of(name).into_owned(),
+                descriptor: text_of(descriptor).into_owned(),
+                is_static,
+                kind,
+            };
+            wanted.then(|| (context.sites.add_field(row), kind))
+        });
+        let wide = matches!(descriptor, b"J" | b"D");
+        Ok(found.map(|(number, kind)| (number, kind, wide)))
+    }
+
+    /// Whether it touches a field of the class itself.
+    fn is_own(&self, instruction: RawInstruction<'_>) -> bool {
+        let field = self.class.pool.field(instruction.constant().unwrap_or(0));
+        field.is_some_and(|[owner, _, _]| owner == self.context.name)
+    }
+
+    fn site(&mut self, pc: u32, what: What) -> i32 {
+        let context = &mut *self.context;
+        let method = *self.row.get_or_insert_with(|| {
+            context.sites.add_method(MethodRow {
+                class: text_of(context.name).into_owned(),
+                name: text_of(self.name).into_owned(),
+                descriptor: text_of(self.descriptor).into_owned(),
+                file: context.file.clone(),
+            })
+        });
+        // Code has at most 65,535 bytes.
+        let offset = pc as u16;
+        let after = self.lines.partition_point(|(start, _)| *start <= offset);
+        let line = after.checked_sub(1).map_or(0, |index| self.lines[index].1);
+        context.sites.add_site(SiteRow { method, offset, line, what })
+    }
+
+    fn call(&mut self, probe: Probe) -> Result<(), Failure> {
+        let (constant, slots) = self.context.probes.get(probe, &mut self.class.pool)?;
+        self.snippet.call_static(constant, slots);
+        Ok(())
+    }
+
+    fn insert(&mut self, pc: u32, place: Place) {
+        self.code.insert(pc, place, &self.snippet);
+        self.snippet.clear();
+        self.is_edited = true;
+    }
+}
+
+/// The kinds of arrays, in the order that loads and stores have them.
+fn array_kind(index: u8) -> ArrayKind {
+    match index {
+        0 => ArrayKind::Int,
+        1 => ArrayKind::Long,
+        2 => ArrayKind::Float,
+        3 => ArrayKind::Double,
+        4 => ArrayKind::Reference,
+        5 => ArrayKind::Byte,
+        6 => ArrayKind::Char,
+        _ => ArrayKind::Short,
+    }
+}

@@ -1,0 +1,140 @@
+//! Probes for a method as a whole: the monitor of a synchronized method, activations and units, each with an end however
+//! the method ends.
+
+use std::ops::Range;
+
+use super::*;
+use classfile::edit::LocalsAtHandler;
+
+/// Where the monitor of a synchronized method is.
+#[derive(Clone, Copy)]
+enum Monitor {
+    None,
+    This,
+    Class,
+}
+
+impl MethodRewriter<'_, '_, '_> {
+    pub(super) fn watch_whole(&mut self) -> Result<(), Failure> {
+        let monitor = match (self.access.is_synchronized(), self.access.is_static()) {
+            _ if !self.context.plan.families.monitors => Monitor::None,
+            (false, _) => Monitor::None,
+            (true, false) if self.code.keeps_this() => Monitor::This,
+            (true, false) => return Err(Failure::Method(Reason::LostThis)),
+            (true, true) if self.class.major_version() >= FIRST_WITH_CLASS_CONSTANTS => Monitor::Class,
+            (true, true) => return Err(Failure::Method(Reason::NoClassConstant)),
+        };
+        if matches!(monitor, Monitor::None) && self.plan == MethodPlan::default() {
+            return Ok(());
+        }
+        let site = self.site(0, What::Method);
+        self.push_start(monitor, site)?;
+        self.place_start()?;
+        for index in 0..self.code.instruction_count() {
+            let instruction = self.code.instruction(index);
+            if instruction.is_return() {
+                self.push_end(monitor, instruction.pc)?;
+                self.insert(instruction.pc, Place::Before);
+            }
+        }
+        self.push_end(monitor, 0)?;
+        self.snippet.simple(op::ATHROW, -1);
+        let locals = match monitor {
+            Monitor::This => LocalsAtHandler::This(self.class.this_class()),
+            _ => LocalsAtHandler::Nothing,
+        };
+        self.code.add_handler(self.complete_ranges(), &self.snippet, locals);
+        self.snippet.clear();
+        Ok(())
+    }
+
+    /// Puts what starts the method at its entry; in a constructor, where `this` has just become an object.
+    fn place_start(&mut self) -> Result<(), Failure> {
+        self.is_edited = true;
+        if self.uninitialized.is_empty() {
+            self.code.insert_at_entry(&self.snippet);
+            self.snippet.clear();
+            return Ok(());
+        }
+        let completing: Vec<u32> = (1..self.code.instruction_count())
+            .filter(|index| self.uninitialized[index - 1] && !self.uninitialized[*index])
+            .map(|index| self.code.instruction(index - 1))
+            .filter(|instruction| instruction.opcode == op::INVOKESPECIAL)
+            .map(|instruction| instruction.pc)
+            .collect();
+        if completing.is_empty() {
+            return Err(Failure::Method(Reason::LateThis));
+        }
+        for pc in completing {
+            self.code.insert(pc, Place::After, &self.snippet);
+        }
+        self.snippet.clear();
+        Ok(())
+    }
+
+    fn push_start(&mut self, monitor: Monitor, site: i32) -> Result<(), Failure> {
+        if !matches!(monitor, Monitor::None) {
+            self.push_monitor(monitor);
+            self.snippet.push_int(site, &mut self.class.pool)?;
+            self.call(Probe::Entered)?;
+        }
+        if self.plan.activations {
+            self.snippet.push_int(site, &mut self.class.pool)?;
+            self.call(Probe::Enter)?;
+        }
+        for unit in self.plan.units.clone() {
+            self.snippet.push_int(unit, &mut self.class.pool)?.push_int(site, &mut self.class.pool)?;
+            self.call(Probe::Begin)?;
+        }
+        Ok(())
+    }
+
+    /// The opposite of what the start does, in the opposite order.
+    fn push_end(&mut self, monitor: Monitor, pc: u32) -> Result<(), Failure> {
+        let site = self.site(pc, What::Method);
+        for unit in self.plan.units.clone().into_iter().rev() {
+            self.snippet.push_int(unit, &mut self.class.pool)?.push_int(site, &mut self.class.pool)?;
+            self.call(Probe::End)?;
+        }
+        if self.plan.activations {
+            self.snippet.push_int(site, &mut self.class.pool)?;
+            self.call(Probe::Exit)?;
+        }
+        if !matches!(monitor, Monitor::None) {
+            self.push_monitor(monitor);
+            self.snippet.push_int(site, &mut self.class.pool)?;
+            self.call(Probe::Leaving)?;
+        }
+        Ok(())
+    }
+
+    fn push_monitor(&mut self, monitor: Monitor) {
+        match monitor {
+            Monitor::None => {}
+            Monitor::This => {
+                self.snippet.load(Kind::Reference, 0);
+            }
+            Monitor::Class => {
+                let class = self.class.this_class();
+                self.snippet.load_constant(class);
+            }
+        }
+    }
+
+    /// The code that an added handler may cover: in a constructor, where `this` is an object for sure.
+    fn complete_ranges(&self) -> Vec<Range<u32>> {
+        let mut ranges: Vec<Range<u32>> = Vec::new();
+        for index in 0..self.code.instruction_count() {
+            let start = self.code.instruction(index).pc;
+            if self.uninitialized.get(index) == Some(&true) {
+                continue;
+            }
+            let end = start + self.code.instruction(index).bytes.len() as u32;
+            match ranges.last_mut() {
+                Some(last) if last.end == start => last.end = end,
+                _ => ranges.push(start..end),
+            }
+        }
+        ranges
+    }
+}

@@ -1,0 +1,94 @@
+//! The methods that rewritten code calls.
+
+use classfile::edit::{ConstantPool, Limit};
+
+/// A probe's name and descriptor; all are `public static void`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ProbeMethod {
+    pub name: &'static str,
+    pub descriptor: &'static str,
+}
+
+/// The probes, in the order of [`PROBES`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Probe {
+    Read,
+    Write,
+    ReadStatic,
+    WriteStatic,
+    ReadElement,
+    WriteElement,
+    VolatileBefore,
+    VolatileAfter,
+    Entered,
+    Leaving,
+    Enter,
+    Exit,
+    Begin,
+    End,
+}
+
+/// All that the class with the probes must have.
+pub const PROBES: &[ProbeMethod] = &[
+    method("read", "(Ljava/lang/Object;II)V"),
+    method("write", "(Ljava/lang/Object;II)V"),
+    method("readStatic", "(II)V"),
+    method("writeStatic", "(II)V"),
+    method("readElement", "(Ljava/lang/Object;II)V"),
+    method("writeElement", "(Ljava/lang/Object;II)V"),
+    method("volatileBefore", "(Ljava/lang/Object;II)V"),
+    method("volatileAfter", "(II)V"),
+    method("entered", "(Ljava/lang/Object;I)V"),
+    method("leaving", "(Ljava/lang/Object;I)V"),
+    method("enter", "(I)V"),
+    method("exit", "(I)V"),
+    method("begin", "(II)V"),
+    method("end", "(II)V"),
+];
+
+const fn method(name: &'static str, descriptor: &'static str) -> ProbeMethod {
+    ProbeMethod { name, descriptor }
+}
+
+/// The constants that name the probes in one class, made when they are first needed.
+pub(crate) struct ProbeConstants<'p> {
+    class: &'p [u8],
+    constants: [Option<u16>; PROBES.len()],
+}
+
+impl<'p> ProbeConstants<'p> {
+    pub(crate) fn new(class: &'p [u8]) -> ProbeConstants<'p> {
+        ProbeConstants { class, constants: [None; PROBES.len()] }
+    }
+
+    /// The constant, and how many slots the probe takes.
+    pub(crate) fn get(&mut self, probe: Probe, pool: &mut ConstantPool<'_>) -> Result<(u16, u16), Limit> {
+        let index = probe as usize;
+        let method = PROBES[index];
+        let constant = match self.constants[index] {
+            Some(constant) => constant,
+            None => pool.add_method(self.class, method.name.as_bytes(), method.descriptor.as_bytes())?,
+        };
+        self.constants[index] = Some(constant);
+        Ok((constant, slots(method.descriptor)))
+    }
+}
+
+/// The slots of a probe's parameters, which are objects, `int` and `long`.
+fn slots(descriptor: &str) -> u16 {
+    let parameters = descriptor.trim_start_matches('(').trim_end_matches(")V").replace("Ljava/lang/Object;", "O");
+    parameters.chars().map(|parameter| if parameter == 'J' { 2 } else { 1 }).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probes_are_numbered_as_listed() {
+        assert_eq!(PROBES[Probe::Read as usize].name, "read");
+        assert_eq!(PROBES[Probe::Entered as usize].name, "entered");
+        assert_eq!(PROBES.len(), Probe::End as usize + 1);
+        assert_eq!(slots("(Ljava/lang/Object;II)V"), 3);
+    }
+}

@@ -1,0 +1,143 @@
+//! A class at a time: which of its methods get probes, and what becomes of those that cannot.
+
+use std::fmt;
+
+use classfile::edit::{ClassEditor, EditError, Limit};
+use classfile::{Error, text_of};
+
+use crate::method::{ClassContext, MethodRewriter};
+use crate::plan::Plan;
+use crate::probe::ProbeConstants;
+use crate::shadow;
+use crate::sites::Sites;
+
+/// A class with probes.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    pub bytes: Vec<u8>,
+    pub left_alone: Vec<LeftAlone>,
+}
+
+/// A method that could not get its probes, and stays as it was.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LeftAlone {
+    pub name: String,
+    pub descriptor: String,
+    pub reason: Reason,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Reason {
+    Limit(Limit),
+    /// A static synchronized method of a class that is too old to name itself in code.
+    NoClassConstant,
+    /// A synchronized method that stores something else where `this` was.
+    LostThis,
+    /// A constructor in which nobody can tell where `this` becomes an object.
+    LateThis,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Limit(limit) => limit.fmt(f),
+            Reason::NoClassConstant => f.write_str("its class is too old to name itself in code"),
+            Reason::LostThis => f.write_str("it is synchronized and does not keep `this`"),
+            Reason::LateThis => f.write_str("it is not clear where `this` is complete"),
+        }
+    }
+}
+
+/// Why a method gets no probes, or the whole class none.
+pub(crate) enum Failure {
+    Method(Reason),
+    Class(Error),
+}
+
+impl From<EditError> for Failure {
+    fn from(error: EditError) -> Failure {
+        match error {
+            EditError::Class(error) => Failure::Class(error),
+            EditError::Limit(limit) => Failure::Method(Reason::Limit(limit)),
+        }
+    }
+}
+
+impl From<Limit> for Failure {
+    fn from(limit: Limit) -> Failure {
+        Failure::Method(Reason::Limit(limit))
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        Failure::Class(error)
+    }
+}
+
+/// Rewrites a class after the plan and adds its sites to the tables. `None` if the plan wants nothing of it.
+///
+/// The same class, plan and tables always give the same result.
+pub fn instrument(bytes: &[u8], plan: &Plan, sites: &mut Sites) -> Result<Option<Rewritten>, EditError> {
+    let mut class = ClassEditor::read(bytes)?;
+    let name = class.name().ok_or_else(|| Error::Malformed("it has no name".to_owned()))?;
+    sites.known.learn(&class);
+    if !plan.includes(name) || class.access().is_module() {
+        return Ok(None);
+    }
+    let mark = sites.mark();
+    match rewrite(&mut class, name, plan, sites) {
+        Ok(left_alone) if class.is_edited() => Ok(Some(Rewritten { bytes: class.finish(), left_alone })),
+        Ok(left_alone) if left_alone.is_empty() => Ok(None),
+        Ok(left_alone) => Ok(Some(Rewritten { bytes: bytes.to_vec(), left_alone })),
+        Err(error) => {
+            sites.reset(mark);
+            Err(error)
+        }
+    }
+}
+
+fn rewrite(
+    class: &mut ClassEditor<'_>,
+    name: &[u8],
+    plan: &Plan,
+    sites: &mut Sites,
+) -> Result<Vec<LeftAlone>, EditError> {
+    if plan.adds_fields {
+        shadow::add_fields(class, name, plan)?;
+    }
+    let mut context = ClassContext {
+        plan,
+        name,
+        super_name: class.super_name().unwrap_or_default(),
+        file: class.source_file().map(|file| text_of(file).into_owned()),
+        probes: ProbeConstants::new(plan.probe_class.as_bytes()),
+        fields: Default::default(),
+        sites,
+    };
+    let mut left_alone = Vec::new();
+    for index in 0..class.methods().len() {
+        let mark = context.sites.mark();
+        match rewrite_method(class, index, &mut context) {
+            Ok(()) => {}
+            Err(Failure::Class(error)) => return Err(error.into()),
+            Err(Failure::Method(reason)) => {
+                context.sites.reset(mark);
+                let method = &class.methods()[index];
+                let text = |constant| text_of(class.pool.utf8(constant).unwrap_or_default()).into_owned();
+                left_alone.push(LeftAlone { name: text(method.name), descriptor: text(method.descriptor), reason });
+            }
+        }
+    }
+    Ok(left_alone)
+}
+
+fn rewrite_method(class: &mut ClassEditor<'_>, index: usize, context: &mut ClassContext<'_>) -> Result<(), Failure> {
+    let Some(code) = class.code(index)? else { return Ok(()) };
+    let mut rewriter = MethodRewriter::new(class, index, code, context)?;
+    rewriter.insert_probes()?;
+    if let Some(code) = rewriter.edited() {
+        class.set_code(index, code)?;
+    }
+    Ok(())
+}

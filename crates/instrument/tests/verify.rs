@@ -1,0 +1,116 @@
+//! Rewritten classes pass the JVM's verifier: a part of the JDK always, all of `java.base` and many jars in long runs.
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a failure here is a failed test, and figures are for people"
+)]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use classfile::archive::Contents;
+use fixture::{Jdk, find_jdks, test_jdk};
+use instrument::Plan;
+use support::{folder, is_long, pack, probes, rewrite, run};
+
+const VERIFY: &str = include_str!("java/Verify.java");
+
+/// Links rewritten classes in a loader of their own and tells which do not verify.
+fn verify(jdk: &Jdk, contents: &Contents, test: &str) -> Vec<String> {
+    let folder = folder(test);
+    let plan = Plan { probe_class: "probes/Probes".to_owned(), ..Plan::default() };
+    let (classes, totals) = rewrite(contents, &plan);
+    assert_eq!(totals.errors, Vec::<String>::new());
+    fs::write(folder.join("pack"), pack(&classes)).unwrap();
+    fs::write(folder.join("Verify.java"), VERIFY).unwrap();
+    fs::write(folder.join("Probes.java"), probes("probes", "Probes", |_| String::new())).unwrap();
+    run(Command::new(jdk.program("javac")).current_dir(&folder).args(["-d", ".", "Verify.java", "Probes.java"]));
+    let mut command = Command::new(jdk.program("java"));
+    command.current_dir(&folder).args(["-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", ".", "Verify", "pack"]);
+    let said = run(&mut command);
+    println!(
+        "{test}: {} classes, {} unchanged, {} sites, left alone: {:?}\n{}",
+        totals.classes,
+        totals.unchanged,
+        totals.sites,
+        totals.left_alone,
+        said.lines().last().unwrap_or_default()
+    );
+    said.lines().filter(|line| line.starts_with("bad ")).map(str::to_owned).collect()
+}
+
+/// Classes of one package of the JDK, which the application loader may define under no other circumstances.
+fn module(jdk: &Jdk, start: &str) -> Contents {
+    let mut contents = support::contents(&jdk.home.join("lib/modules"));
+    contents.sources.retain(|source| source.path.contains(start));
+    assert!(!contents.sources.is_empty());
+    contents
+}
+
+#[test]
+fn a_module_of_the_jdk() {
+    let jdk = test_jdk().unwrap();
+    let contents = module(&jdk, "jdk.compiler/");
+    assert_eq!(verify(&jdk, &contents, "module"), Vec::<String>::new());
+}
+
+/// Runs a JVM whose `java.base` is rewritten, which then verifies all of it.
+fn boot(jdk: &Jdk) {
+    let folder = folder(&format!("boot-{}", jdk.feature));
+    let contents = module(jdk, "/java.base/");
+    let (classes, totals) = rewrite(&contents, &Plan::default());
+    assert_eq!(totals.errors, Vec::<String>::new());
+    let patch = folder.join("patch");
+    for (name, bytes) in &classes {
+        let path = patch.join(format!("{name}.class"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, bytes).unwrap();
+    }
+    fs::write(folder.join("pack"), pack(&classes)).unwrap();
+    fs::write(folder.join("Verify.java"), VERIFY).unwrap();
+    let source = folder.join("probes/java/lang/Fissure.java");
+    fs::create_dir_all(source.parent().unwrap()).unwrap();
+    fs::write(&source, probes("java.lang", "Fissure", |_| String::new())).unwrap();
+    let javac = || {
+        let mut command = Command::new(jdk.program("javac"));
+        command.current_dir(&folder);
+        command
+    };
+    run(javac().args(["--patch-module", "java.base=probes", "-d", "patch", "probes/java/lang/Fissure.java"]));
+    run(javac().args(["-d", ".", "Verify.java"]));
+    let mut command = Command::new(jdk.program("java"));
+    command.current_dir(&folder).args(["-XX:+BytecodeVerificationLocal", "-Xint", "--patch-module", "java.base=patch"]);
+    let said = run(command.args(["-cp", ".", "Verify", "pack", "boot"]));
+    println!(
+        "JDK {}: {} classes, {} sites, left alone: {:?}\n{said}",
+        jdk.version, totals.classes, totals.sites, totals.left_alone
+    );
+    let bad: Vec<&str> = said.lines().filter(|line| line.starts_with("bad ")).collect();
+    assert_eq!(bad, Vec::<&str>::new());
+}
+
+#[test]
+fn the_whole_of_java_base() {
+    if is_long() {
+        find_jdks().unwrap().iter().filter(|jdk| jdk.feature >= 17).for_each(boot);
+    }
+}
+
+/// The jars of the folder that `FISSURE_JARS` names.
+#[test]
+fn large_jars() {
+    let Some(jars) = std::env::var_os("FISSURE_JARS").filter(|_| is_long()) else { return };
+    let mut paths: Vec<PathBuf> = fs::read_dir(Path::new(&jars)).unwrap().map(|entry| entry.unwrap().path()).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "jar"));
+    paths.sort();
+    let jdk = find_jdks().unwrap().pop().unwrap();
+    let mut bad = Vec::new();
+    for path in paths {
+        let test = format!("jar-{}", path.file_stem().unwrap().display());
+        bad.extend(verify(&jdk, &support::contents(&path), &test));
+    }
+    assert_eq!(bad, Vec::<String>::new());
+}
