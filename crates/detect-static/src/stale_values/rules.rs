@@ -1,6 +1,6 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
-use program::outline::{Member, Start};
+use program::outline::{Action, EventId, Member, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{HeldLock, MethodId, Relation, Variable, Whole};
 
@@ -72,10 +72,15 @@ impl Looking<'_> {
         let mut found: Vec<Stale> = Vec::new();
         for (index, write) in self.summary.accesses.iter().enumerate() {
             let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
-            for (how, influences) in [(Use::Written, &write.value), (Use::Decides, &write.control)] {
+            let uses = [(Use::Written, &write.value), (Use::Decides, &write.control), (Use::Decides, &write.guards)];
+            for (number, (how, influences)) in uses.into_iter().enumerate() {
                 for influence in influences {
                     let Root::Access(read) = influence.root else { continue };
                     let Some(variable) = self.shared(self.access(read)) else { continue };
+                    // That something is open, in order or not over is asked in passing; an amount is asked for a reason.
+                    if number == 2 && variable != written {
+                        continue;
+                    }
                     let write_id = AccessId(index as u32);
                     let candidate = |(first, second)| Stale {
                         read,
@@ -90,7 +95,57 @@ impl Looking<'_> {
                 }
             }
         }
+        found.extend(self.waits());
         found
+    }
+
+    /// Questions that are asked once, before a wait, and whose answer is relied on after it.
+    fn waits(&self) -> Vec<Stale> {
+        let mut found = Vec::new();
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
+        for (index, event) in outline.events.iter().enumerate() {
+            if !matches!(event.action, Action::Wait(_)) {
+                continue;
+            }
+            let wait = EventId(index as u32);
+            let asked: Vec<usize> =
+                event.control.iter().map(|condition| outline.conditions[*condition as usize].block as usize).collect();
+            let reached = outline.reached_from(wait, |block| asked.contains(&block));
+            for (number, write) in self.summary.accesses.iter().enumerate() {
+                let at = &outline.events[write.event.index()];
+                let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
+                let is_after = reached[at.block as usize] || (at.block == event.block && write.event > wait);
+                if !is_after || at.control.iter().any(|condition| !event.control.contains(condition)) {
+                    continue;
+                }
+                found.extend(self.asked_before(wait).into_iter().filter_map(|read| {
+                    let variable = self.shared(self.access(read))?;
+                    let section = self.access(read).held.intersection(write.held).iter().next()?;
+                    let (first, second) = (section, section);
+                    let write = AccessId(number as u32);
+                    Some(Stale { read, write, first, second, how: Use::Decides, variable, written })
+                }));
+            }
+        }
+        found
+    }
+
+    /// The reads that decide whether there is a wait.
+    fn asked_before(&self, wait: EventId) -> Vec<AccessId> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let mut events: Vec<EventId> = Vec::new();
+        for condition in &outline.events[wait.index()].control {
+            let sources = &outline.conditions[*condition as usize].sources;
+            events.extend(sources.iter().filter_map(|source| match source.origin {
+                Origin::Event(event) => Some(event),
+                Origin::Parameter(_) => None,
+            }));
+        }
+        let reads = self.summary.accesses.iter().enumerate();
+        reads
+            .filter(|(_, access)| !access.is_write && events.contains(&access.event))
+            .map(|(index, _)| AccessId(index as u32))
+            .collect()
     }
 
     /// The variable of an access to an object that has a name here and that others may have.

@@ -57,6 +57,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
             in_loop: in_cycle[block],
         });
     }
+    outline.refusals = building.refusals(&control);
     building.results(&mut outline, &places, &flow, &control);
     outline
 }
@@ -310,6 +311,7 @@ impl<'b> Building<'b> {
                     .filter(|sides| sides.iter().all(|side| !side.is_empty())),
                 sources: flow.of(operands, last),
                 held,
+                block: block.index() as u32,
             });
         }
         conditions
@@ -342,6 +344,20 @@ impl<'b> Building<'b> {
             }
         }
         control
+    }
+
+    /// The conditions that decide whether an exception made here leaves the method.
+    fn refusals(&self, control: &[SmallVec<[u32; 4]>]) -> SmallVec<[u32; 2]> {
+        let mut refusals: SmallVec<[u32; 2]> = SmallVec::new();
+        for (block, edges) in self.body.blocks() {
+            let Some(Op::Throw(thrown)) = self.body.terminator(block).map(|last| *self.body.op(last)) else { continue };
+            if edges.handlers.is_empty() && matches!(self.body.op(thrown), Op::New(_)) {
+                refusals.extend(control[block.index()].iter().copied());
+            }
+        }
+        refusals.sort_unstable();
+        refusals.dedup();
+        refusals
     }
 
     /// Sections whose lock a wait lets go between a condition and an instruction that it decides about.

@@ -232,9 +232,40 @@ pub struct Condition {
     pub sides: Option<Box<[Sources; 2]>>,
     /// Sections that are open where it is decided.
     pub held: SectionSet,
+    /// Number of its block in [`Outline::blocks`].
+    pub block: u32,
 }
 
 impl Outline {
+    /// By block: whether control can get there from the event, without going through a barred block on the way.
+    pub fn reached_from(&self, event: EventId, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
+        self.reached(self.events[event.index()].block as usize, is_barred)
+    }
+
+    fn reached(&self, from: usize, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending = vec![from];
+        while let Some(block) = pending.pop() {
+            for next in self.blocks.successors(block) {
+                if !is_barred(next.block) && !std::mem::replace(&mut reached[next.block], true) {
+                    pending.push(next.block);
+                }
+            }
+        }
+        reached
+    }
+
+    /// By block: whether control gets there only through the block of an event.
+    pub fn dominated_by(&self, event: EventId) -> Vec<bool> {
+        let block = self.events[event.index()].block as usize;
+        if block == 0 {
+            return (0..self.blocks.len()).map(|other| other != 0).collect();
+        }
+        let mut others = self.reached(0, |next| next == block);
+        others[0] = true;
+        others.into_iter().enumerate().map(|(other, is_reached)| !is_reached && other != block).collect()
+    }
+
     /// Whether one event can happen after another one in the same call.
     pub fn may_follow(&self, first: EventId, second: EventId) -> bool {
         let block_of = |event: EventId| self.events[event.index()].block as usize;
@@ -242,19 +273,7 @@ impl Outline {
         if from == to && first < second {
             return true;
         }
-        let mut seen = vec![false; self.blocks.len()];
-        let mut pending = vec![from];
-        while let Some(block) = pending.pop() {
-            for next in self.blocks.successors(block) {
-                if next.block == to {
-                    return true;
-                }
-                if !std::mem::replace(&mut seen[next.block], true) {
-                    pending.push(next.block);
-                }
-            }
-        }
-        false
+        self.reached(from, |_| false)[to]
     }
 }
 
@@ -266,6 +285,8 @@ pub struct Outline {
     /// In the order of code.
     pub events: Vec<Event>,
     pub conditions: Vec<Condition>,
+    /// Conditions that decide whether the method throws instead of returning.
+    pub refusals: SmallVec<[u32; 2]>,
     /// Where what the method returns comes from.
     pub result: Sources,
     /// The name of what it returns, if all returns agree.

@@ -2,13 +2,14 @@
 
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 use super::holding::Holdings;
 use super::order::components;
 use super::{Access, AccessId, Agreed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::outline::{Action, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start};
 use crate::path::MAX_STEPS;
 
 /// Rounds within a component of methods that call each other.
@@ -130,6 +131,8 @@ fn compose<'s>(
         own: Vec::new(),
         influence: vec![Influences::new(); outline.events.len()],
         is_used: used(outline),
+        inside: FxHashMap::default(),
+        guards: Vec::new(),
         result_name: vec![None; outline.events.len()],
         result_class: vec![None; outline.events.len()],
     };
@@ -138,12 +141,14 @@ fn compose<'s>(
         let last = std::mem::take(&mut composing.summary);
         composing.last_held = last.accesses.into_iter().map(|access| access.held).collect();
         composing.own.clear();
+        composing.guards.clear();
         composing.own_sections();
         let before = (composing.influence.clone(), composing.result_name.clone());
         for (index, event) in outline.events.iter().enumerate() {
             composing.event(EventId(index as u32), event);
         }
-        if before == (composing.influence.clone(), composing.result_name.clone()) || !looks_ahead(outline) {
+        let is_settled = before == (composing.influence.clone(), composing.result_name.clone());
+        if is_settled || !(looks_ahead(outline) || composing.fills_in_a_loop()) {
             break;
         }
     }
@@ -192,6 +197,19 @@ pub(super) struct Composing<'c, 's> {
     pub(super) result_class: Vec<Option<ClassName>>,
     /// By event: whether a condition or the result depends on what it yields.
     pub(super) is_used: Vec<bool>,
+    /// What was put into objects that only this method has a name for.
+    inside: FxHashMap<Start, Influences>,
+    /// Calls that throw on some condition.
+    guards: Vec<Guard>,
+}
+
+/// A call that returns only if something holds.
+struct Guard {
+    call: EventId,
+    /// Where that comes from.
+    question: Influences,
+    /// By block: whether control gets there only through the call.
+    dominated: Vec<bool>,
 }
 
 fn used(outline: &Outline) -> Vec<bool> {
@@ -207,6 +225,11 @@ fn used(outline: &Outline) -> Vec<bool> {
 impl Composing<'_, '_> {
     pub(super) fn spot(&self, pc: u32, line: Option<u32>) -> Spot {
         Spot { method: self.method, pc, line }
+    }
+
+    /// Whether something is put into a local object that an earlier event of a loop may find there.
+    fn fills_in_a_loop(&self) -> bool {
+        !self.inside.is_empty() && self.outline.events.iter().any(|event| event.in_loop)
     }
 
     fn own_sections(&mut self) {
@@ -321,6 +344,37 @@ impl Composing<'_, '_> {
         all
     }
 
+    /// Notes that a call returns only if something holds.
+    pub(super) fn add_guard(&mut self, call: EventId, question: Influences) {
+        let block = self.outline.events[call.index()].block as usize;
+        let is_caught = self.outline.blocks.successors(block).any(|next| next.is_exceptional);
+        if !question.is_empty() && !is_caught {
+            self.guards.push(Guard { call, question, dominated: self.outline.dominated_by(call) });
+        }
+    }
+
+    /// What earlier calls made sure of, or thrown.
+    pub(super) fn guards(&self, event: &Event) -> Influences {
+        let mut all = Influences::new();
+        let (held, waited) = (self.sections(event.held), self.sections(event.waited));
+        for guard in &self.guards {
+            let call = &self.outline.events[guard.call.index()];
+            let comes_later = if call.block == event.block {
+                call.pc < event.pc
+            } else {
+                guard.dominated[event.block as usize]
+            };
+            for mut influence in guard.question.iter().copied().filter(|_| comes_later) {
+                if let Root::Access(access) = influence.root {
+                    let open = self.held_at(access);
+                    influence.ended = influence.ended.union(open.without(held)).union(open.intersection(waited));
+                }
+                self.add_influence(&mut all, influence);
+            }
+        }
+        all
+    }
+
     /// The comparisons that an event takes for granted.
     pub(super) fn agreed(&self, event: &Event) -> Vec<Agreed> {
         let sides = event.agreed.iter().filter_map(|one| self.outline.conditions[*one as usize].sides.as_deref());
@@ -370,9 +424,14 @@ impl Composing<'_, '_> {
                 if is_fixed {
                     // What never changes is as old as the object that it was read from.
                     self.influence[id.index()] = access.address;
-                } else if let Some(added) = self.add_access(access) {
-                    self.influence[id.index()] =
-                        std::iter::once(Influence { root: Root::Access(added), ended }).collect();
+                } else if let (place, Some(added)) = (access.address.clone(), self.add_access(access)) {
+                    // What stands at an old position is as old as the position.
+                    let mut yielded = if *member == Member::Elements { place } else { Influences::new() };
+                    self.add_influence(&mut yielded, Influence { root: Root::Access(added), ended });
+                    for influence in self.contents(base, self.sections(event.held)) {
+                        self.add_influence(&mut yielded, influence);
+                    }
+                    self.influence[id.index()] = yielded;
                 }
                 let step = match member {
                     Member::Field(field) => Some(NameStep::Field(*field)),
@@ -380,10 +439,13 @@ impl Composing<'_, '_> {
                 };
                 self.result_name[id.index()] = step.map(|step| extend(self.settle(base), &[step]));
             }
-            Action::Write { base, member, address, value, .. } => {
+            Action::Write { base, member, address, value, stored } => {
                 let mut access = self.access(id, event, base, *member, address, Some(value));
                 if let Some(section) = self.volatile_section(id, event, base, *member) {
                     access.held.insert(section);
+                }
+                for influence in self.contents(&stored.name, self.sections(event.held)) {
+                    self.add_influence(&mut access.value, influence);
                 }
                 self.add_access(access);
             }
@@ -411,6 +473,7 @@ impl Composing<'_, '_> {
             value: value.map(|value| self.influences(value)).unwrap_or_default(),
             address: self.influences(address),
             control: self.control(event),
+            guards: self.guards(event),
             expects: Influences::new(),
             is_compound: false,
             is_repeatable: false,
@@ -418,7 +481,38 @@ impl Composing<'_, '_> {
         }
     }
 
+    /// What was put into an object that only this method has a name for, as seen where `held` is open.
+    pub(super) fn contents(&self, name: &Name, held: SectionSet) -> Influences {
+        let mut all = Influences::new();
+        if self.inside.is_empty() {
+            return all;
+        }
+        for mut influence in self.inside.get(&self.settle(name).start).into_iter().flatten().copied() {
+            if let Root::Access(access) = influence.root {
+                influence.ended = influence.ended.union(self.held_at(access).without(held));
+            }
+            self.add_influence(&mut all, influence);
+        }
+        all
+    }
+
+    /// Where an argument comes from: the object itself, and what was put into it.
+    pub(super) fn given(&self, argument: &Argument, held: SectionSet) -> Influences {
+        let mut all = self.influences(&argument.sources);
+        for influence in self.contents(&argument.name, held) {
+            self.add_influence(&mut all, influence);
+        }
+        all
+    }
+
     pub(super) fn add_access(&mut self, access: Access) -> Option<AccessId> {
+        if access.is_write && is_local(&access.base) && !access.value.is_empty() {
+            let mut known = self.inside.remove(&access.base.start).unwrap_or_default();
+            for influence in &access.value {
+                self.add_influence(&mut known, *influence);
+            }
+            self.inside.insert(access.base.start, known);
+        }
         if self.summary.accesses.len() == MAX_ACCESSES {
             self.summary.is_cut = true;
             return None;
@@ -429,6 +523,21 @@ impl Composing<'_, '_> {
 
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
+        let mut refusals = Influences::new();
+        for condition in &self.outline.refusals {
+            for influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
+                self.add_influence(&mut refusals, influence);
+            }
+        }
+        for influence in self.guards.iter().flat_map(|guard| &guard.question) {
+            self.add_influence(&mut refusals, *influence);
+        }
+        for influence in &mut refusals {
+            if let Root::Access(access) = influence.root {
+                influence.ended = influence.ended.union(self.held_at(access));
+            }
+        }
+        self.summary.refusals = refusals;
         self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
@@ -437,6 +546,11 @@ impl Composing<'_, '_> {
             self.summary.makes = self.summary.makes.or(self.result_class[event.index()]);
         }
     }
+}
+
+/// Whether only the method itself has a name for the object, or for what it is a part of.
+pub(super) fn is_local(name: &Name) -> bool {
+    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Local(_))
 }
 
 /// Whether a caller can name it.

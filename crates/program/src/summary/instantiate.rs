@@ -5,7 +5,8 @@ use location::MethodName;
 
 use super::compose::{Composing, extend};
 use super::{Access, AccessId, Agreed, Influence, Influences, Root, Summary, SummarySection};
-use crate::outline::{Argument, Event, EventId, Name, NameStep, SectionSet, Start};
+use crate::class::MethodId;
+use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
 
 impl Composing<'_, '_> {
     pub(super) fn call(
@@ -26,6 +27,13 @@ impl Composing<'_, '_> {
         };
         let mut is_known = false;
         self.influence[id.index()] = Influences::new();
+        if let Some((target, mut given)) = self.lambda(arguments.first()) {
+            given.extend(arguments[1..].iter().cloned());
+            if let Some(callee) = (self.known)(target) {
+                is_known = true;
+                self.instantiate(id, event, &given, callee, None, &Influences::new());
+            }
+        }
         for target in targets.known() {
             // One of several targets that leads back here is a delegate of the same kind, not this object again.
             if targets.known().len() > 1 && self.component.contains(target) {
@@ -33,14 +41,15 @@ impl Composing<'_, '_> {
             }
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
-                self.instantiate(id, event, arguments, callee, None);
+                self.instantiate(id, event, arguments, callee, None, &Influences::new());
             }
         }
         if !is_known && !self.library_call(id, event, method, arguments) {
             // Code that nobody sees: its result may come from anything it was given.
             let mut all = Influences::new();
+            let held = self.sections(event.held);
             for argument in arguments {
-                for influence in self.influences(&argument.sources) {
+                for influence in self.given(argument, held) {
                     self.add_influence(&mut all, influence);
                 }
             }
@@ -52,6 +61,18 @@ impl Composing<'_, '_> {
             self.result_class[id.index()] = callee.makes;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+        }
+    }
+
+    /// The code of a lambda that was made in this method, and what it captured.
+    pub(super) fn lambda(&self, argument: Option<&Argument>) -> Option<(MethodId, Vec<Argument>)> {
+        let [Object::Event(made)] = argument?.objects.as_slice() else { return None };
+        match &self.outline.events.get(made.index())?.action {
+            Action::Lambda { method, arguments } => {
+                let target = self.calls.hierarchy.resolve_name(self.program, *method)?;
+                Some((target, arguments.clone()))
+            }
+            _ => None,
         }
     }
 
@@ -72,7 +93,8 @@ impl Composing<'_, '_> {
         extend(start, &name.steps)
     }
 
-    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee.
+    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee, and
+    /// `rest` where parameters come from that are not among the arguments.
     pub(super) fn instantiate(
         &mut self,
         id: EventId,
@@ -80,13 +102,15 @@ impl Composing<'_, '_> {
         arguments: &[Argument],
         callee: &Summary,
         within: Option<usize>,
+        rest: &Influences,
     ) {
         let mut held = self.sections(event.held);
         if let Some(within) = within {
             held.insert(within);
         }
-        let given: Vec<Influences> = arguments.iter().map(|argument| self.influences(&argument.sources)).collect();
-        let control = self.control(event);
+        let given: Vec<Influences> = arguments.iter().map(|argument| self.given(argument, held)).collect();
+        let given = Given { arguments: &given, rest };
+        let (control, asked) = (self.control(event), self.guards(event));
         let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
         for section in &callee.sections {
             let lock = self.translate(&section.lock, arguments);
@@ -114,6 +138,13 @@ impl Composing<'_, '_> {
                 value: through(&access.value),
                 address: through(&access.address),
                 control: decided,
+                guards: {
+                    let mut guards = through(&access.guards);
+                    for influence in &asked {
+                        self.add_influence(&mut guards, *influence);
+                    }
+                    guards
+                },
                 expects: through(&access.expects),
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
@@ -128,11 +159,24 @@ impl Composing<'_, '_> {
             let added = self.add_access(put);
             accesses.push(added);
         }
+        if !callee.refusals.is_empty() {
+            let mut question = self.through(&callee.refusals, &given, &accesses, &sections, held);
+            for influence in &mut question {
+                if let Root::Access(access) = influence.root {
+                    influence.ended = influence.ended.union(self.held_at(access).without(held));
+                }
+            }
+            self.add_guard(id, question);
+        }
         let mut result = std::mem::take(&mut self.influence[id.index()]);
         for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
             // Sections of the callee have ended when it returns; those that were open before go on.
             if let Root::Access(access) = influence.root {
                 influence.ended = influence.ended.union(self.held_at(access).without(held));
+                let base = self.summary.accesses.get(access.index()).map(|access| access.base.clone());
+                for inside in base.map(|base| self.contents(&base, held)).unwrap_or_default() {
+                    self.add_influence(&mut result, inside);
+                }
             }
             self.add_influence(&mut result, influence);
         }
@@ -143,7 +187,7 @@ impl Composing<'_, '_> {
     fn through(
         &self,
         influences: &Influences,
-        given: &[Influences],
+        given: &Given<'_>,
         accesses: &[Option<AccessId>],
         sections: &[Option<usize>],
         held: SectionSet,
@@ -152,7 +196,7 @@ impl Composing<'_, '_> {
         for influence in influences {
             match influence.root {
                 Root::Parameter(position) => {
-                    for from in given.get(usize::from(position)).into_iter().flatten() {
+                    for from in given.arguments.get(usize::from(position)).unwrap_or(given.rest) {
                         self.add_influence(&mut all, *from);
                     }
                 }
@@ -167,6 +211,12 @@ impl Composing<'_, '_> {
         }
         all
     }
+}
+
+/// Where the parameters of a callee come from.
+struct Given<'g> {
+    arguments: &'g [Influences],
+    rest: &'g Influences,
 }
 
 fn mapped(set: SectionSet, sections: &[Option<usize>]) -> SectionSet {

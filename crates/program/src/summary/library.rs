@@ -2,7 +2,7 @@
 
 use location::MethodName;
 
-use super::compose::Composing;
+use super::compose::{Composing, is_local};
 use super::holding::Holding;
 use super::{Access, Influence, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
@@ -32,9 +32,11 @@ impl Composing<'_, '_> {
         let is_static = arguments.len() == self.parameter_count(method);
         let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
         let section = self.library_section(id, event, model, object.as_ref());
-        self.library_effects(id, event, model, object.as_ref(), section, arguments, usize::from(!is_static));
-        self.library_result(id, model, object, arguments, usize::from(!is_static));
-        self.run_in_place(id, event, model, section, arguments, usize::from(!is_static));
+        let skip = usize::from(!is_static);
+        let computed = self.run_in_place(id, event, model, section, arguments, skip);
+        self.influence[id.index()] = Influences::new();
+        self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
+        self.library_result(id, model, object, arguments, skip, &computed);
         true
     }
 
@@ -99,15 +101,16 @@ impl Composing<'_, '_> {
         section: Option<usize>,
         arguments: &[Argument],
         skip: usize,
+        computed: &Influences,
     ) {
         let mut held = self.sections(event.held);
         if let Some(section) = section {
             held.insert(section);
         }
-        let control = self.control(event);
-        let mut given = Influences::new();
+        let (control, guards) = (self.control(event), self.guards(event));
+        let mut given = computed.clone();
         for argument in &arguments[skip.min(arguments.len())..] {
-            for influence in self.influences(&argument.sources) {
+            for influence in self.given(argument, held) {
                 self.add_influence(&mut given, influence);
             }
         }
@@ -148,6 +151,7 @@ impl Composing<'_, '_> {
                     value,
                     address: given.clone(),
                     control: control.clone(),
+                    guards: guards.clone(),
                     expects: if is_write { expects.clone() } else { Influences::new() },
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
@@ -179,12 +183,14 @@ impl Composing<'_, '_> {
         object: Option<Name>,
         arguments: &[Argument],
         skip: usize,
+        computed: &Influences,
     ) {
+        let held = self.sections(self.outline.events[id.index()].held);
         let read = std::mem::take(&mut self.influence[id.index()]);
         let mut result = Influences::new();
         let all = |composing: &Self, into: &mut Influences, arguments: &[Argument]| {
             for argument in arguments {
-                for influence in composing.influences(&argument.sources) {
+                for influence in composing.given(argument, held) {
                     composing.add_influence(into, influence);
                 }
             }
@@ -192,7 +198,17 @@ impl Composing<'_, '_> {
         match model.returns {
             Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {}
             Returns::Computed => all(self, &mut result, arguments),
-            Returns::FromState | Returns::Fresh => result = read,
+            Returns::FromState => {
+                result = read;
+                // What an object holds that only this method knows comes from where the object and its parts came from.
+                if object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object)) {
+                    all(self, &mut result, &arguments[..skip.min(arguments.len())]);
+                }
+            }
+            Returns::Fresh => {
+                result = read;
+                all(self, &mut result, arguments);
+            }
             Returns::Receiver | Returns::View(_) => {
                 all(self, &mut result, &arguments[..skip.min(arguments.len())]);
                 self.result_name[id.index()] = object;
@@ -204,8 +220,10 @@ impl Composing<'_, '_> {
                 }
             }
         }
+        for influence in computed {
+            self.add_influence(&mut result, *influence);
+        }
         // The section of the call has ended when it returns.
-        let held = self.sections(self.outline.events[id.index()].held);
         for influence in &mut result {
             if let Root::Access(access) = influence.root {
                 influence.ended = influence.ended.union(self.held_at(access).without(held));
@@ -214,7 +232,7 @@ impl Composing<'_, '_> {
         self.influence[id.index()] = result;
     }
 
-    /// Functions that the call runs before it returns: lambdas made in this method.
+    /// Functions that the call runs before it returns: lambdas made in this method. Tells where their results come from.
     fn run_in_place(
         &mut self,
         id: EventId,
@@ -223,23 +241,27 @@ impl Composing<'_, '_> {
         section: Option<usize>,
         arguments: &[Argument],
         skip: usize,
-    ) {
+    ) -> Influences {
+        let mut computed = Influences::new();
+        // The functions are given what the object holds, which is as old as the object where only this method knows it.
+        let mut elements = Influences::new();
+        let held = self.sections(event.held);
+        for argument in &arguments[..skip.min(arguments.len())] {
+            for influence in self.given(argument, held) {
+                self.add_influence(&mut elements, influence);
+            }
+        }
         for index in model.runs.iter() {
-            let Some(argument) = arguments.get(usize::from(index) + skip) else { continue };
-            let [source] = argument.sources.as_slice() else { continue };
-            let Origin::Event(made) = source.origin else { continue };
-            let Some(Action::Lambda { method, arguments: captured }) =
-                self.outline.events.get(made.index()).map(|event| &event.action)
-            else {
-                continue;
-            };
-            let Some(target) = self.calls.hierarchy.resolve_name(self.program, *method) else { continue };
+            let Some((target, captured)) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
             let Some(body) = (self.known)(target) else { continue };
             let inside = if model.runs_inside { section } else { None };
-            let result = self.influence[id.index()].clone();
-            self.instantiate(id, event, captured, body, inside);
-            self.influence[id.index()] = result;
+            self.influence[id.index()] = Influences::new();
+            self.instantiate(id, event, &captured, body, inside, &elements);
+            for influence in std::mem::take(&mut self.influence[id.index()]) {
+                self.add_influence(&mut computed, influence);
+            }
         }
+        computed
     }
 }
 

@@ -98,6 +98,8 @@ pub struct Access {
     pub address: Influences,
     /// Where the outcome of the conditions comes from that decide whether it happens.
     pub control: Influences,
+    /// Where the questions come from that calls before it ask, throwing if the answer is no.
+    pub guards: Influences,
     /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
     pub expects: Influences,
     /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`, an `add` whose answer
@@ -121,6 +123,8 @@ pub struct Summary {
     pub accesses: Vec<Access>,
     /// Where the result comes from.
     pub result: Influences,
+    /// Where the conditions come from that decide whether it throws instead of returning.
+    pub refusals: Influences,
     /// The name of the result, if a caller can name it.
     pub returns: Option<Name>,
     /// The class of the result, if it is always a new object of one class.
