@@ -70,7 +70,10 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Analysed> {
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
-    let checked = detect_static::check_with(&program, detectors, args.settings.settings());
+    let checked = {
+        let settings = program::Settings { strict: args.strict, ..args.settings.settings() };
+        detect_static::check_with(&program, detectors, settings)
+    };
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));

@@ -50,6 +50,14 @@ pub static REACQUIRED_LOCK: Rule = Rule {
     precision: 20,
 };
 
+pub static SUPERFLUOUS_LOCK: Rule = Rule {
+    id: "superfluous-lock",
+    summary: "a lock is only ever taken while another one is held, so it keeps nobody out",
+    severity: Severity::Note,
+    page: include_str!("../../../docs/rules/superfluous-lock.md"),
+    precision: 5,
+};
+
 pub static NOT_SERIALIZABLE: Rule = Rule {
     id: "not-serializable",
     summary: "another thread got in between the steps of a unit, and no order of whole units gives the same result",
@@ -68,7 +76,7 @@ pub static NOT_SERIALIZABLE_TOGETHER: Rule = Rule {
 
 /// All rules, in the order in which a newcomer should read them.
 pub static RULES: &[&Rule] =
-    &[&STALE_VALUE, &CHECK_THEN_ACT, &REACQUIRED_LOCK, &NOT_SERIALIZABLE, &NOT_SERIALIZABLE_TOGETHER];
+    &[&STALE_VALUE, &CHECK_THEN_ACT, &REACQUIRED_LOCK, &SUPERFLUOUS_LOCK, &NOT_SERIALIZABLE, &NOT_SERIALIZABLE_TOGETHER];
 
 #[cfg(test)]
 mod tests {

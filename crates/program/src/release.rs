@@ -21,7 +21,15 @@ pub struct Release<'r> {
 impl Release<'_> {
     /// Whether others may know the object that an instruction of a method makes when it comes to an event.
     pub fn is_let_out(&self, method: MethodId, register: u32, before: EventId) -> bool {
-        let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
+        self.gets_out(method, before, |object| matches!(object, Object::New { register: made, .. } if *made == register))
+    }
+
+    /// The same for an object that an event yields.
+    pub fn is_passed_on(&self, method: MethodId, yielded: EventId, before: EventId) -> bool {
+        self.gets_out(method, before, |object| *object == Object::Event(yielded))
+    }
+
+    fn gets_out(&self, method: MethodId, before: EventId, is_it: impl Fn(&Object) -> bool) -> bool {
         let Some(outline) = self.summaries.outline(method) else { return true };
         self.let_out(outline, &is_it, MAX_DEPTH).any(|event| outline.may_follow(event, before))
     }
@@ -41,10 +49,8 @@ impl Release<'_> {
                     let positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
                     positions.map(|(position, _)| position).any(|position| {
                         let targets = self.calls.targets(self.program, *kind, *method);
-                        if targets.known().is_empty() {
-                            return self.is_kept_by_library(*kind, *method, position);
-                        }
-                        targets.known().iter().any(|target| self.is_kept(*target, position as u16, depth))
+                        self.is_kept_by_library(*kind, *method, position)
+                            || targets.known().iter().any(|target| self.is_kept(*target, position as u16, depth))
                     })
                 }
                 Action::Read { .. } | Action::Wait(_) => false,

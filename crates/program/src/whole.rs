@@ -24,6 +24,8 @@ const MAX_METHODS: usize = 40_000;
 pub struct Settings {
     pub call_graph: CallGraph,
     pub world: World,
+    /// Tell of every value that is used after its section, not only of those that do harm.
+    pub strict: bool,
 }
 
 pub struct Whole<'p> {
@@ -31,7 +33,7 @@ pub struct Whole<'p> {
     pub calls: Calls,
     pub summaries: Summaries,
     pub variables: Variables,
-    world: World,
+    pub settings: Settings,
     is_full: bool,
     outlines: OnceLock<Vec<Option<Outline>>>,
     threads: OnceLock<Threads>,
@@ -43,20 +45,20 @@ impl<'p> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
         let matters = matters(program, &calls);
         let summaries = Summaries::of(program, &calls, |method| matters[method.index()]);
-        Whole::with(program, calls, summaries, settings.world, false)
+        Whole::with(program, calls, summaries, settings, false)
     }
 
     /// With a summary of every method, not only of those that matter.
     pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
         let summaries = Summaries::of(program, &calls, |_| true);
-        Whole::with(program, calls, summaries, settings.world, true)
+        Whole::with(program, calls, summaries, settings, true)
     }
 
-    fn with(program: &'p Program, calls: Calls, summaries: Summaries, world: World, is_full: bool) -> Whole<'p> {
+    fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: Settings, is_full: bool) -> Whole<'p> {
         let variables = Variables::of(program, &summaries);
         let (outlines, threads, sharings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Whole { program, calls, summaries, variables, world, is_full, outlines, threads, sharings }
+        Whole { program, calls, summaries, variables, settings, is_full, outlines, threads, sharings }
     }
 
     /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
@@ -69,7 +71,7 @@ impl<'p> Whole<'p> {
 
     /// What starts what, and which threads run a method; found when it is first asked for.
     pub fn threads(&self) -> &Threads {
-        self.threads.get_or_init(|| Threads::of(self.program, &self.calls, self.outlines(), self.world))
+        self.threads.get_or_init(|| Threads::of(self.program, &self.calls, self.outlines(), self.settings.world))
     }
 
     /// Which fields are shared, and why others are not; found when it is first asked for.

@@ -8,7 +8,7 @@ use super::rules::{Looking, Stale, Use};
 
 pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
     let write = looking.access(stale.write);
-    looking.is_handed_over(stale)
+    stale.first != stale.second && looking.is_handed_over(stale)
         || looking.is_reserved(stale, write)
         || is_set_if_different(stale, write)
         || looking.is_validated(stale, write)
@@ -22,9 +22,13 @@ fn is_set_if_different(stale: &Stale, write: &Access) -> bool {
         && stale.variable == stale.written
         && matches!(write.member, Member::Field(_) | Member::Static(_))
         && !write.value.is_empty()
-        && write.value.iter().all(|influence| {
-            matches!(influence.root, Root::Parameter(_))
-                && write.control.iter().any(|deciding| deciding.root == influence.root)
+        && write.compared.iter().filter(|compared| !compared.are_equal).any(|compared| {
+            let [left, right] = &compared.sides;
+            let is_told = |old: &Influences, wanted: &Influences| {
+                comes_from(old, stale.read)
+                    && write.value.iter().all(|value| wanted.iter().any(|wanted| wanted.root == value.root))
+            };
+            is_told(left, right) || is_told(right, left)
         })
 }
 
@@ -92,12 +96,21 @@ impl Looking<'_> {
             let looks_again = write.control.iter().any(|influence| {
                 influence.root != Root::Access(stale.read) && self.is_fresh(influence, stale.variable, write)
             });
-            if looks_again || (write.is_compound && stale.variable == stale.written) {
+            // What asks for a key answers for that key, and not for how many there are.
+            let read = self.access(stale.read);
+            let answers = write.is_compound
+                && stale.variable == stale.written
+                && stale.first != stale.second
+                && (read.is_keyed || !write.is_keyed);
+            // What looks at the very thing that it changes needs no other permission.
+            let looks_at_itself = stale.variable != stale.written
+                && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
+            if looks_again || answers || looks_at_itself {
                 return true;
             }
         }
-        write.agreed.iter().any(|agreed| {
-            let [left, right] = &agreed.sides;
+        write.compared.iter().filter(|compared| compared.are_equal).any(|compared| {
+            let [left, right] = &compared.sides;
             self.vouches(left, right, stale, write) || self.vouches(right, left, stale, write)
         })
     }
@@ -114,19 +127,29 @@ impl Looking<'_> {
                 let Root::Access(copy) = influence.root else { return false };
                 copy == stale.read
                     || self.variable(self.access(copy)) == Some(variable)
-                        && self.access(copy).held.contains(stale.first)
+                        && (stale.how == Use::Decides || self.access(copy).held.contains(stale.first))
                         && self.is_version(variable, stale.variable)
             })
         })
     }
 
-    /// Whether every write of a variable also writes its version, in one section.
+    /// Whether every write of a variable also writes its version, in one section, or has compared the version there.
     fn is_version(&self, version: Variable, variable: Variable) -> bool {
         version != variable
             && self.whole.variables.writers(variable).iter().all(|place| {
                 let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
-                let held = summary.accesses[place.access.index()].held;
-                summary.accesses.iter().any(|access| {
+                let write = &summary.accesses[place.access.index()];
+                let held = write.held;
+                let is_fresh = |influence: &Influence| match influence.root {
+                    Root::Access(read) => {
+                        let read = &summary.accesses[read.index()];
+                        !read.held.intersection(held).is_empty() && self.variable(read) == Some(version)
+                    }
+                    Root::Parameter(_) => false,
+                };
+                let mut sides = write.compared.iter().filter(|one| one.are_equal).flat_map(|one| &one.sides);
+                sides.any(|side| side.iter().any(is_fresh))
+                    || summary.accesses.iter().any(|access| {
                     access.is_write
                         && !access.held.intersection(held).is_empty()
                         && self.variable(access) == Some(version)
@@ -139,8 +162,21 @@ impl Looking<'_> {
     fn is_harmless(&self, stale: &Stale, write: &Access) -> bool {
         stale.how == Use::Decides
             && stale.variable == stale.written
-            && (write.is_repeatable || self.is_one_way(stale.variable))
-            && !self.decides_more(stale, write)
+            && (write.is_repeatable && !self.decides_more(stale, write)
+                || self.is_one_way(stale.variable)
+                    && (self.is_signal(stale.variable) || !self.decides_more(stale, write)))
+    }
+
+    /// Whether somebody writes the variable without asking: then it does not say who may go on.
+    fn is_signal(&self, variable: Variable) -> bool {
+        self.whole.variables.writers(variable).iter().any(|place| {
+            let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
+            let write = &summary.accesses[place.access.index()];
+            !write.control.iter().any(|influence| match influence.root {
+                Root::Access(read) => self.variable(&summary.accesses[read.index()]) == Some(variable),
+                Root::Parameter(_) => false,
+            })
+        })
     }
 
     /// Whether everybody who writes the variable writes the same number.

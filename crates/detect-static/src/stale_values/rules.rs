@@ -1,8 +1,8 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
-use program::outline::{Action, EventId, Member, Origin, Start};
+use program::outline::{Action, EventId, Member, Name, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{HeldLock, MethodId, Relation, Variable, Whole};
+use program::{HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 
 use super::{contention, idioms};
 
@@ -154,6 +154,13 @@ impl Looking<'_> {
         if !is_static {
             match access.base.start {
                 Start::Unknown => return None,
+                // Taken out of its container, it belongs to this thread until it is put somewhere.
+                Start::Result(taken)
+                    if self.summary.taken.contains(&taken)
+                        && !self.whole.release().is_passed_on(self.method, taken, access.event) =>
+                {
+                    return None;
+                }
                 Start::New(register) if !self.whole.release().is_let_out(self.method, register, access.event) => {
                     return None;
                 }
@@ -161,6 +168,39 @@ impl Looking<'_> {
             }
         }
         self.variable(access)
+    }
+
+    /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
+    fn may_be_held(&self, around: usize, lock: &Name) -> bool {
+        let section = &self.summary.sections[around];
+        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| section.call.is_none()) else {
+            return false;
+        };
+        let own = outline.sections.iter().find(|own| own.pc == section.spot.pc && !own.is_method);
+        own.is_some_and(|own| {
+            own.objects.len() > 1
+                && lock.steps.is_empty()
+                && own.objects.iter().any(|object| match (object, lock.start) {
+                    (Object::Parameter(one), Start::Parameter(other)) => *one == other,
+                    (Object::New { register, .. }, Start::New(other)) => *register == other,
+                    (Object::Event(one), Start::Result(other)) => *one == other,
+                    _ => false,
+                })
+        })
+    }
+
+    /// Whether a volatile field is read under a lock that all of its writers hold: then that lock's sections count.
+    fn is_guarded(&self, section: usize, read: &Access, variable: Variable) -> bool {
+        let is_volatile = self.summary.sections[section].kind == LockKind::Own
+            && matches!(read.member, Member::Field(_) | Member::Static(_));
+        is_volatile
+            && read.held.iter().map(|section| &self.summary.sections[section]).any(|around| {
+                let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
+                around.kind != LockKind::Own
+                    && Relation::between(&read.base, &held).is_some_and(|relation| {
+                        self.whole.cover().covers(&self.whole.variables, variable, &relation)
+                    })
+            })
     }
 
     /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in.
@@ -189,6 +229,7 @@ impl Looking<'_> {
         !self.whole.variables.writers(stale.variable).is_empty()
             && self.belong_together(stale)
             && !idioms::is_correct(self, stale)
+            && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
             && !self.is_covered(stale)
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
     }
@@ -216,8 +257,16 @@ impl Looking<'_> {
             .filter(|influence| influence.root == Root::Access(stale.read))
             .flat_map(|influence| influence.ended.iter())
             .collect();
+        let over_both: Vec<usize> = read
+            .held
+            .iter()
+            .filter(|section| write.held.contains(*section) && !ended.contains(section))
+            .collect();
+        if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
+            return true;
+        }
         let around =
-            read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).map(
+            over_both.into_iter().map(
                 |section| {
                     let around = &self.summary.sections[section];
                     HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }

@@ -17,7 +17,7 @@ pub(super) fn sides(body: &Body, names: &Names, branch: Value) -> Option<[Value;
     compared(body, Some(names), branch).map(|(sides, _)| sides)
 }
 
-/// The two values, and the edge that is taken if they agree; none where both edges say something about the two.
+/// The two values, and the edge that is taken if they are equal; none where they are compared by size.
 fn compared(body: &Body, names: Option<&Names>, branch: Value) -> Option<([Value; 2], Option<usize>)> {
     let Op::Branch { condition, against, left, right } = *body.op(branch) else { return None };
     let edge_of = |is_equal: bool| match condition {
@@ -43,13 +43,14 @@ fn compared(body: &Body, names: Option<&Names>, branch: Value) -> Option<([Value
     }
 }
 
-/// By block: the comparisons that must have come out as equal for it to run.
+/// By block: the comparisons that must have come out in one way for it to run.
 pub(super) struct Agreements {
     blocks: Vec<Option<SmallVec<[u32; 2]>>>,
 }
 
 impl Agreements {
-    pub(super) fn of(body: &Body, conditions: &[Option<Condition>]) -> Agreements {
+    /// The values must have been equal, or compared by size; or else they must have differed.
+    pub(super) fn of(body: &Body, conditions: &[Option<Condition>], are_equal: bool) -> Agreements {
         let is_compared = |condition: &Option<Condition>| condition.as_ref().is_some_and(|one| one.sides.is_some());
         if !conditions.iter().any(is_compared) {
             return Agreements { blocks: Vec::new() };
@@ -63,7 +64,10 @@ impl Agreements {
         let agrees = |branch: BlockId, edge: usize| {
             let wanted = body.terminator(branch).and_then(|last| compared(body, None, last));
             is_compared(&conditions[branch.index()])
-                && wanted.is_some_and(|(_, wanted)| wanted.is_none_or(|wanted| wanted == edge))
+                && wanted.is_some_and(|(_, equal)| match equal {
+                    Some(equal) => (equal == edge) == are_equal,
+                    None => are_equal,
+                })
         };
         let direct = ControlDependence::of(body);
         // A block that several branches lead to runs if any of them wants it: only what all ask for is certain.
@@ -80,8 +84,11 @@ impl Agreements {
                 }
                 for dependence in on {
                     let branch = dependence.branch.index();
-                    let Some(mut asked) = blocks[branch].clone() else { continue };
-                    if agrees(dependence.branch, dependence.edge)
+                    // A later branch leads back here; the first time nothing was asked.
+                    let asked = if branch >= block { Some(SmallVec::new()) } else { blocks[branch].clone() };
+                    let Some(mut asked) = asked else { continue };
+                    if branch < block
+                        && agrees(dependence.branch, dependence.edge)
                         && let Err(at) = asked.binary_search(&number[branch])
                     {
                         asked.insert(at, number[branch]);

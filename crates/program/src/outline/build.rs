@@ -26,7 +26,8 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     let flow = Flow::compute(&places);
     let conditions = building.conditions(&places, &flow);
     let control = building.control(&conditions);
-    let agreements = Agreements::of(body, &conditions);
+    let agreements = Agreements::of(body, &conditions, true);
+    let differences = Agreements::of(body, &conditions, false);
     let parameters = body
         .instructions()
         .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))
@@ -43,7 +44,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     for (value, perhaps) in events.into_iter().zip(perhaps) {
         let pc = body.instruction(value).pc;
         let block = body.block_of(value).index();
-        let waited = building.waited(value, &places);
+        let waited = building.waited(value, &places, &conditions);
         outline.events.push(Event {
             pc,
             line: body.line(pc),
@@ -52,6 +53,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
             perhaps,
             control: control[block].clone(),
             agreed: agreements.of_block(block),
+            differed: differences.of_block(block),
             waited,
             block: block as u32,
             in_loop: in_cycle[block],
@@ -171,6 +173,7 @@ impl<'b> Building<'b> {
         let end = section.ends.iter().map(|end| self.body.instruction(*end).pc).min();
         OutlineSection {
             lock: self.name(&section.lock, places),
+            objects: section.object.map(|object| objects(places, object)).unwrap_or_default(),
             kind: section.lock_kind(),
             mode: section.mode,
             is_method: section.kind == SectionKind::Method,
@@ -349,9 +352,10 @@ impl<'b> Building<'b> {
     /// The conditions that decide whether an exception made here leaves the method.
     fn refusals(&self, control: &[SmallVec<[u32; 4]>]) -> SmallVec<[u32; 2]> {
         let mut refusals: SmallVec<[u32; 2]> = SmallVec::new();
-        for (block, edges) in self.body.blocks() {
+        for (block, _) in self.body.blocks() {
             let Some(Op::Throw(thrown)) = self.body.terminator(block).map(|last| *self.body.op(last)) else { continue };
-            if edges.handlers.is_empty() && matches!(self.body.op(thrown), Op::New(_)) {
+            // What stands in the way of an exception made here is mostly a `finally`, which throws it on.
+            if matches!(self.body.op(thrown), Op::New(_)) {
                 refusals.extend(control[block.index()].iter().copied());
             }
         }
@@ -360,9 +364,15 @@ impl<'b> Building<'b> {
         refusals
     }
 
-    /// Sections whose lock a wait lets go between a condition and an instruction that it decides about.
-    fn waited(&self, value: Value, places: &Places<'_>) -> SectionSet {
-        let mut waited = SectionSet::default();
+    /// Sections whose lock a wait lets go between a condition and an instruction that it decides about. What decides
+    /// only whether there is another round is asked again there.
+    fn waited(
+        &self,
+        value: Value,
+        places: &Places<'_>,
+        conditions: &[Option<Condition>],
+    ) -> SmallVec<[(u32, SectionSet); 1]> {
+        let mut waited = SmallVec::new();
         if places.waits.list.is_empty() {
             return waited;
         }
@@ -371,13 +381,16 @@ impl<'b> Building<'b> {
         let mut pending = vec![self.body.block_of(value)];
         while let Some(block) = pending.pop() {
             for dependence in direct.of_block(block) {
-                if std::mem::replace(&mut seen[dependence.branch.index()], true) {
+                let deciding = dependence.branch;
+                if deciding >= block || std::mem::replace(&mut seen[deciding.index()], true) {
                     continue;
                 }
-                pending.push(dependence.branch);
-                if let Some(branch) = self.body.terminator(dependence.branch) {
-                    let here = Point::before(self.body, value);
-                    waited = waited.union(places.waits.between(self.body, branch, here));
+                pending.push(deciding);
+                let Some(branch) = self.body.terminator(deciding) else { continue };
+                let sections = places.waits.between(self.body, branch, Point::before(self.body, value));
+                if !sections.is_empty() {
+                    let number = conditions[..deciding.index()].iter().flatten().count();
+                    waited.push((number as u32, sections));
                 }
             }
         }

@@ -109,6 +109,11 @@ impl<'f> Flow<'f> {
                     for part in parts {
                         changed |= self.join(*object, *part, value, Point::before(body, value));
                     }
+                    // What the constructor finds in its arguments is part of it, too.
+                    if let Some(event) = self.places.event[value.index()] {
+                        let source = Source { origin: Origin::Event(event), ended: SectionSet::default() };
+                        changed |= add(&mut self.sources[object.index()], source);
+                    }
                     return changed;
                 }
             }

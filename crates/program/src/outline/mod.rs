@@ -198,8 +198,10 @@ pub struct Event {
     pub control: SmallVec<[u32; 4]>,
     /// Those of them that compare two values and let it happen only if the values agree.
     pub agreed: SmallVec<[u32; 2]>,
-    /// Sections whose lock a wait lets go between such a condition and here.
-    pub waited: SectionSet,
+    /// Those that let it happen only if the values differ.
+    pub differed: SmallVec<[u32; 2]>,
+    /// Sections whose lock a wait lets go between a condition and here, by condition.
+    pub waited: SmallVec<[(u32, SectionSet); 1]>,
     /// Number of its block in [`Outline::blocks`].
     pub block: u32,
     /// Whether it can happen again in the same call.
@@ -210,6 +212,8 @@ pub struct Event {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutlineSection {
     pub lock: Name,
+    /// What the lock may be, where paths meet.
+    pub objects: Objects,
     pub kind: LockKind,
     pub mode: Mode,
     /// Whether it is the whole of a `synchronized` method.
@@ -242,6 +246,25 @@ impl Outline {
         self.reached(self.events[event.index()].block as usize, is_barred)
     }
 
+    /// By block: whether control gets there only if an event ends without an exception.
+    pub fn follows_surely(&self, event: EventId) -> Vec<bool> {
+        let passed = self.events[event.index()].block as usize;
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending = vec![0];
+        if let Some(entry) = reached.first_mut() {
+            *entry = true;
+        }
+        while let Some(block) = pending.pop() {
+            for next in self.blocks.successors(block) {
+                let is_left_well = block == passed && !next.is_exceptional;
+                if !is_left_well && !std::mem::replace(&mut reached[next.block], true) {
+                    pending.push(next.block);
+                }
+            }
+        }
+        reached.into_iter().map(|is_reached| !is_reached).collect()
+    }
+
     fn reached(&self, from: usize, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
         let mut reached = vec![false; self.blocks.len()];
         let mut pending = vec![from];
@@ -253,17 +276,6 @@ impl Outline {
             }
         }
         reached
-    }
-
-    /// By block: whether control gets there only through the block of an event.
-    pub fn dominated_by(&self, event: EventId) -> Vec<bool> {
-        let block = self.events[event.index()].block as usize;
-        if block == 0 {
-            return (0..self.blocks.len()).map(|other| other != 0).collect();
-        }
-        let mut others = self.reached(0, |next| next == block);
-        others[0] = true;
-        others.into_iter().enumerate().map(|(other, is_reached)| !is_reached && other != block).collect()
     }
 
     /// Whether one event can happen after another one in the same call.

@@ -6,10 +6,12 @@ use rustc_hash::FxHashMap;
 
 use super::holding::Holdings;
 use super::order::components;
-use super::{Access, AccessId, Agreed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
+use super::{Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start};
+use crate::outline::{
+    Action, Argument, Event, EventId, Member, Name, NameStep, Object, Origin, Outline, SectionSet, Sources, Start,
+};
 use crate::path::MAX_STEPS;
 
 /// Rounds within a component of methods that call each other.
@@ -63,7 +65,8 @@ impl Summaries {
                 let known = |method: MethodId| {
                     done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
                 };
-                next.push((*member, compose(program, calls, &self.holdings, *member, members, outline, &known)));
+                let composing = compose(program, calls, &self.holdings, *member, members, outline, &known);
+                next.push((*member, composing.summary));
             }
             if next == done {
                 break;
@@ -109,15 +112,15 @@ fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId
     levels
 }
 
-fn compose<'s>(
-    program: &Program,
-    calls: &Calls,
-    holdings: &Holdings,
+pub(super) fn compose<'c, 's>(
+    program: &'c Program,
+    calls: &'c Calls,
+    holdings: &'c Holdings,
     method: MethodId,
-    component: &[MethodId],
-    outline: &Outline,
-    known: &dyn Fn(MethodId) -> Option<&'s Summary>,
-) -> Summary {
+    component: &'c [MethodId],
+    outline: &'c Outline,
+    known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
+) -> Composing<'c, 's> {
     let mut composing = Composing {
         program,
         calls,
@@ -131,6 +134,7 @@ fn compose<'s>(
         own: Vec::new(),
         influence: vec![Influences::new(); outline.events.len()],
         is_used: used(outline),
+        is_taken: vec![false; outline.events.len()],
         inside: FxHashMap::default(),
         guards: Vec::new(),
         result_name: vec![None; outline.events.len()],
@@ -153,7 +157,8 @@ fn compose<'s>(
         }
     }
     composing.results();
-    composing.summary
+    composing.summary.taken = composing.taken();
+    composing
 }
 
 /// Whether something in the outline depends on an event that comes later in the order of code.
@@ -197,6 +202,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) result_class: Vec<Option<ClassName>>,
     /// By event: whether a condition or the result depends on what it yields.
     pub(super) is_used: Vec<bool>,
+    /// By event: whether it yields what was taken out of a container.
+    pub(super) is_taken: Vec<bool>,
     /// What was put into objects that only this method has a name for.
     inside: FxHashMap<Start, Influences>,
     /// Calls that throw on some condition.
@@ -208,8 +215,8 @@ struct Guard {
     call: EventId,
     /// Where that comes from.
     question: Influences,
-    /// By block: whether control gets there only through the call.
-    dominated: Vec<bool>,
+    /// By block: whether control gets there only if the call returned.
+    follows: Vec<bool>,
 }
 
 fn used(outline: &Outline) -> Vec<bool> {
@@ -327,44 +334,12 @@ impl Composing<'_, '_> {
 
     pub(super) fn control(&self, event: &Event) -> Influences {
         let mut all = Influences::new();
+        let held = self.sections(event.held);
         for condition in &event.control {
-            for influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
-                self.add_influence(&mut all, influence);
-            }
-        }
-        // Between the condition and here further sections may have ended.
-        let (held, waited) = (self.sections(event.held), self.sections(event.waited));
-        for influence in &mut all {
-            if let Root::Access(access) = influence.root {
-                let open = self.held_at(access);
-                let ended = open.without(held).union(open.intersection(waited));
-                influence.ended = influence.ended.union(ended);
-            }
-        }
-        all
-    }
-
-    /// Notes that a call returns only if something holds.
-    pub(super) fn add_guard(&mut self, call: EventId, question: Influences) {
-        let block = self.outline.events[call.index()].block as usize;
-        let is_caught = self.outline.blocks.successors(block).any(|next| next.is_exceptional);
-        if !question.is_empty() && !is_caught {
-            self.guards.push(Guard { call, question, dominated: self.outline.dominated_by(call) });
-        }
-    }
-
-    /// What earlier calls made sure of, or thrown.
-    pub(super) fn guards(&self, event: &Event) -> Influences {
-        let mut all = Influences::new();
-        let (held, waited) = (self.sections(event.held), self.sections(event.waited));
-        for guard in &self.guards {
-            let call = &self.outline.events[guard.call.index()];
-            let comes_later = if call.block == event.block {
-                call.pc < event.pc
-            } else {
-                guard.dominated[event.block as usize]
-            };
-            for mut influence in guard.question.iter().copied().filter(|_| comes_later) {
+            let waits = event.waited.iter().find(|(deciding, _)| deciding == condition);
+            let waited = waits.map(|(_, sections)| self.sections(*sections)).unwrap_or_default();
+            for mut influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
+                // Between the condition and here further sections may have ended.
                 if let Root::Access(access) = influence.root {
                     let open = self.held_at(access);
                     influence.ended = influence.ended.union(open.without(held)).union(open.intersection(waited));
@@ -375,12 +350,46 @@ impl Composing<'_, '_> {
         all
     }
 
+    /// Notes that a call returns only if something holds.
+    pub(super) fn add_guard(&mut self, call: EventId, question: Influences) {
+        if !question.is_empty() {
+            self.guards.push(Guard { call, question, follows: self.outline.follows_surely(call) });
+        }
+    }
+
+    /// What earlier calls made sure of, or thrown.
+    pub(super) fn guards(&self, event: &Event) -> Influences {
+        let mut all = Influences::new();
+        let held = self.sections(event.held);
+        for guard in &self.guards {
+            let call = &self.outline.events[guard.call.index()];
+            let comes_later = if call.block == event.block {
+                call.pc < event.pc
+            } else {
+                guard.follows[event.block as usize]
+            };
+            for mut influence in guard.question.iter().copied().filter(|_| comes_later) {
+                if let Root::Access(access) = influence.root {
+                    let open = self.held_at(access);
+                    influence.ended = influence.ended.union(open.without(held));
+                }
+                self.add_influence(&mut all, influence);
+            }
+        }
+        all
+    }
+
     /// The comparisons that an event takes for granted.
-    pub(super) fn agreed(&self, event: &Event) -> Vec<Agreed> {
-        let sides = event.agreed.iter().filter_map(|one| self.outline.conditions[*one as usize].sides.as_deref());
-        sides
-            .map(|sides| Agreed { sides: [self.influences(&sides[0]), self.influences(&sides[1])] })
-            .filter(|agreed| agreed.sides.iter().all(|side| !side.is_empty()))
+    pub(super) fn compared(&self, event: &Event) -> Vec<Compared> {
+        let agreed = event.agreed.iter().map(|one| (*one, true));
+        let differed = event.differed.iter().filter(|one| !event.agreed.contains(one)).map(|one| (*one, false));
+        agreed
+            .chain(differed)
+            .filter_map(|(one, are_equal)| {
+                let sides = self.outline.conditions[one as usize].sides.as_deref()?;
+                Some(Compared { sides: [self.influences(&sides[0]), self.influences(&sides[1])], are_equal })
+            })
+            .filter(|compared| compared.sides.iter().all(|side| !side.is_empty()))
             .collect()
     }
 
@@ -477,7 +486,8 @@ impl Composing<'_, '_> {
             expects: Influences::new(),
             is_compound: false,
             is_repeatable: false,
-            agreed: if value.is_some() { self.agreed(event) } else { Vec::new() },
+            is_keyed: false,
+            compared: if value.is_some() { self.compared(event) } else { Vec::new() },
         }
     }
 
@@ -521,6 +531,21 @@ impl Composing<'_, '_> {
         Some(AccessId(self.summary.accesses.len() as u32 - 1))
     }
 
+    /// The events that yield what was taken out of a container, in order.
+    fn taken(&self) -> Vec<EventId> {
+        let events = self.is_taken.iter().enumerate();
+        events.filter(|(_, is_taken)| **is_taken).map(|(index, _)| EventId(index as u32)).collect()
+    }
+
+    /// Whether it returns what it took out of a container, and nothing else.
+    fn hands_over(&self) -> bool {
+        !self.outline.returned.is_empty()
+            && self.outline.returned.iter().all(|object| match object {
+                Object::Event(event) => self.is_taken[event.index()],
+                _ => false,
+            })
+    }
+
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
         let mut refusals = Influences::new();
@@ -540,6 +565,7 @@ impl Composing<'_, '_> {
         self.summary.refusals = refusals;
         self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.makes = self.outline.makes;
+        self.summary.hands_over = self.hands_over();
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()
         {

@@ -4,7 +4,7 @@ use classfile::CallKind;
 use location::MethodName;
 
 use super::compose::{Composing, extend};
-use super::{Access, AccessId, Agreed, Influence, Influences, Root, Summary, SummarySection};
+use super::{Access, AccessId, Compared, Influence, Influences, Root, Summary, SummarySection};
 use crate::class::MethodId;
 use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
 
@@ -31,7 +31,7 @@ impl Composing<'_, '_> {
             given.extend(arguments[1..].iter().cloned());
             if let Some(callee) = (self.known)(target) {
                 is_known = true;
-                self.instantiate(id, event, &given, callee, None, &Influences::new());
+                self.instantiate(id, event, &given, callee, Around::Caller, &Influences::new());
             }
         }
         for target in targets.known() {
@@ -41,7 +41,7 @@ impl Composing<'_, '_> {
             }
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
-                self.instantiate(id, event, arguments, callee, None, &Influences::new());
+                self.instantiate(id, event, arguments, callee, Around::Caller, &Influences::new());
             }
         }
         if !is_known && !self.library_call(id, event, method, arguments) {
@@ -59,6 +59,7 @@ impl Composing<'_, '_> {
             && let Some(callee) = (self.known)(*only)
         {
             self.result_class[id.index()] = callee.makes;
+            self.is_taken[id.index()] = callee.hands_over;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
         }
@@ -93,22 +94,28 @@ impl Composing<'_, '_> {
         extend(start, &name.steps)
     }
 
-    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee, and
-    /// `rest` where parameters come from that are not among the arguments.
+    /// Puts a callee's summary in at a call; `rest` says where parameters come from that are not among the arguments.
     pub(super) fn instantiate(
         &mut self,
         id: EventId,
         event: &Event,
         arguments: &[Argument],
         callee: &Summary,
-        within: Option<usize>,
+        around: Around,
         rest: &Influences,
     ) {
         let mut held = self.sections(event.held);
-        if let Some(within) = within {
-            held.insert(within);
+        match around {
+            Around::Caller => {}
+            Around::Section(section) => held.insert(section),
+            Around::Nothing => held = SectionSet::default(),
         }
-        let given: Vec<Influences> = arguments.iter().map(|argument| self.given(argument, held)).collect();
+        let mut given: Vec<Influences> = arguments.iter().map(|argument| self.given(argument, held)).collect();
+        for influence in given.iter_mut().flatten() {
+            if let (Around::Nothing, Root::Access(access)) = (around, influence.root) {
+                influence.ended = influence.ended.union(self.held_at(access));
+            }
+        }
         let given = Given { arguments: &given, rest };
         let (control, asked) = (self.control(event), self.guards(event));
         let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
@@ -148,12 +155,16 @@ impl Composing<'_, '_> {
                 expects: through(&access.expects),
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
-                agreed: access
-                    .agreed
+                is_keyed: access.is_keyed,
+                compared: access
+                    .compared
                     .iter()
-                    .map(|one| Agreed { sides: [through(&one.sides[0]), through(&one.sides[1])] })
+                    .map(|one| Compared {
+                        sides: [through(&one.sides[0]), through(&one.sides[1])],
+                        are_equal: one.are_equal,
+                    })
                     .filter(|one| one.sides.iter().all(|side| !side.is_empty()))
-                    .chain(if access.is_write { self.agreed(event) } else { Vec::new() })
+                    .chain(if access.is_write { self.compared(event) } else { Vec::new() })
                     .collect(),
             };
             let added = self.add_access(put);
@@ -211,6 +222,17 @@ impl Composing<'_, '_> {
         }
         all
     }
+}
+
+/// What is held around a callee.
+#[derive(Clone, Copy)]
+pub(super) enum Around {
+    /// What its caller holds.
+    Caller,
+    /// That, and a section that the call itself is.
+    Section(usize),
+    /// Nothing: it runs later, or elsewhere.
+    Nothing,
 }
 
 /// Where the parameters of a callee come from.

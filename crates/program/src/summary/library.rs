@@ -3,6 +3,7 @@
 use location::MethodName;
 
 use super::compose::{Composing, is_local};
+use super::instantiate::Around;
 use super::holding::Holding;
 use super::{Access, Influence, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
@@ -33,6 +34,11 @@ impl Composing<'_, '_> {
         let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
         let section = self.library_section(id, event, model, object.as_ref());
         let skip = usize::from(!is_static);
+        self.is_taken[id.index()] = match model.returns {
+            Returns::Removed => true,
+            Returns::Replaced(index) => arguments.get(usize::from(index) + skip).is_some_and(|one| one.objects.is_empty()),
+            _ => false,
+        };
         let computed = self.run_in_place(id, event, model, section, arguments, skip);
         self.influence[id.index()] = Influences::new();
         self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
@@ -155,7 +161,8 @@ impl Composing<'_, '_> {
                     expects: if is_write { expects.clone() } else { Influences::new() },
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
-                    agreed: if is_write { self.agreed(event) } else { Vec::new() },
+                    is_keyed: model.key.is_some(),
+                    compared: if is_write { self.compared(event) } else { Vec::new() },
                 });
                 if !is_write {
                     seen = added;
@@ -232,7 +239,8 @@ impl Composing<'_, '_> {
         self.influence[id.index()] = result;
     }
 
-    /// Functions that the call runs before it returns: lambdas made in this method. Tells where their results come from.
+    /// Functions that the call runs, before it returns or as a task of their own: lambdas made in this method. Tells where
+    /// their results come from.
     fn run_in_place(
         &mut self,
         id: EventId,
@@ -251,12 +259,22 @@ impl Composing<'_, '_> {
                 self.add_influence(&mut elements, influence);
             }
         }
-        for index in model.runs.iter() {
+        let started = match model.starts {
+            Some(model::Start { task: model::Task::Argument(index), .. }) => Some(index),
+            _ => model.wraps,
+        };
+        let runs = model.runs.iter().filter(|index| Some(*index) != started);
+        let in_place = match section {
+            Some(section) if model.runs_inside => Around::Section(section),
+            _ => Around::Caller,
+        };
+        let functions: Vec<(u8, Around)> =
+            runs.map(|index| (index, in_place)).chain(started.map(|index| (index, Around::Nothing))).collect();
+        for (index, around) in functions {
             let Some((target, captured)) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
             let Some(body) = (self.known)(target) else { continue };
-            let inside = if model.runs_inside { section } else { None };
             self.influence[id.index()] = Influences::new();
-            self.instantiate(id, event, &captured, body, inside, &elements);
+            self.instantiate(id, event, &captured, body, around, &elements);
             for influence in std::mem::take(&mut self.influence[id.index()]) {
                 self.add_influence(&mut computed, influence);
             }
@@ -268,6 +286,9 @@ impl Composing<'_, '_> {
 /// Whether a write depends on what is there at that moment, and not on what was there before: it is told what to expect,
 /// computes from the present state, or gives an answer that counts.
 fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
+    if matches!(model.returns, Returns::Replaced(_)) {
+        return true;
+    }
     model.access == model::Access::Update
         && match model.revalidates {
             Some(Revalidation::Expects(_)) => true,

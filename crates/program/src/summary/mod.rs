@@ -12,6 +12,7 @@ mod holding;
 mod instantiate;
 mod library;
 mod order;
+mod uses;
 
 use location::{ClassName, MethodName};
 use smallvec::SmallVec;
@@ -23,6 +24,7 @@ pub use compose::Summaries;
 pub(crate) use compose::outlines;
 pub use holding::{Holding, Holdings};
 pub use order::components;
+pub use uses::{LateUse, LateUseKind};
 pub(crate) use order::components_of;
 
 pub const MAX_SECTIONS: usize = 64;
@@ -107,14 +109,18 @@ pub struct Access {
     pub is_compound: bool,
     /// A write that changes nothing the second time, and tells: `Set.add`, `putIfAbsent`.
     pub is_repeatable: bool,
-    /// Pairs of values that must have agreed for it to happen.
-    pub agreed: Vec<Agreed>,
+    /// Of a library object: it touches what one key or element stands for, and no more.
+    pub is_keyed: bool,
+    /// Of a write: the comparisons that must have come out in one way for it to happen.
+    pub compared: Vec<Compared>,
 }
 
 /// Two values that were compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Agreed {
+pub struct Compared {
     pub sides: [Influences; 2],
+    /// They were equal, or stood in some order; else they differed.
+    pub are_equal: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -129,6 +135,10 @@ pub struct Summary {
     pub returns: Option<Name>,
     /// The class of the result, if it is always a new object of one class.
     pub makes: Option<ClassName>,
+    /// It returns what it took out of a container: the caller owns it.
+    pub hands_over: bool,
+    /// Events that yield what was taken out of a container, in order.
+    pub taken: Vec<EventId>,
     /// Something was left out because there was too much.
     pub is_cut: bool,
 }
