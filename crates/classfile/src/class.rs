@@ -5,7 +5,7 @@ use noak::reader::attributes::AttributeContent;
 use noak::reader::cpool::Item;
 
 use crate::annotation::{self, Annotation};
-use crate::constant::{Bootstrap, Pool};
+use crate::constant::{Bootstrap, Pool, Symbols};
 use crate::text::text;
 use crate::{Code, Error};
 
@@ -146,7 +146,7 @@ impl<'a> Class<'a> {
     }
 
     pub(crate) fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
-        Pool { raw: self.raw.pool(), names }
+        Pool { raw: self.raw.pool(), names, known: None }
     }
 
     pub fn header(&self, names: &Names) -> Result<Header, Error> {
@@ -247,7 +247,7 @@ impl<'a> Class<'a> {
         let Some(method) = self.raw.methods().into_iter().nth(index) else {
             return Ok(None);
         };
-        self.code_of(&method?, names)
+        self.code_of(&method?, &self.pool(names))
     }
 
     /// The decoded code of every method that `wanted` accepts, by its index in [`Header::methods`].
@@ -257,20 +257,22 @@ impl<'a> Class<'a> {
         mut wanted: impl FnMut(usize) -> bool,
         mut visit: impl FnMut(usize, Result<Option<Code>, Error>),
     ) {
+        let symbols = Symbols::default();
+        let pool = Pool { known: Some(&symbols), ..self.pool(names) };
         for (index, method) in self.raw.methods().into_iter().enumerate() {
             if wanted(index) {
-                visit(index, method.map_err(Error::from).and_then(|method| self.code_of(&method, names)));
+                visit(index, method.map_err(Error::from).and_then(|method| self.code_of(&method, &pool)));
             }
         }
     }
 
-    fn code_of(&self, method: &noak::reader::Method<'a>, names: &Names) -> Result<Option<Code>, Error> {
+    fn code_of(&self, method: &noak::reader::Method<'a>, pool: &Pool<'_, 'a>) -> Result<Option<Code>, Error> {
         for attribute in method.attributes() {
             let attribute = attribute?;
             if self.raw.pool().get(attribute.name())?.content.as_bytes() == b"Code"
                 && let AttributeContent::Code(code) = attribute.read_content(self.raw.pool())?
             {
-                return Code::decode(&code, &self.pool(names)).map(Some);
+                return Code::decode(&code, pool).map(Some);
             }
         }
         Ok(None)

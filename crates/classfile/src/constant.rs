@@ -1,5 +1,7 @@
 //! Constants that code can load, and bootstrap methods.
 
+use std::cell::RefCell;
+
 use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use noak::reader::cpool::{self, ConstantPool, Item};
 
@@ -56,13 +58,30 @@ pub struct Bootstrap {
 pub(crate) struct Pool<'r, 'a> {
     pub(crate) raw: &'r ConstantPool<'a>,
     pub(crate) names: &'r Names,
+    pub(crate) known: Option<&'r Symbols>,
 }
+
+/// By constant: its symbol, once somebody asked. Code names the same few constants again and again.
+#[derive(Default)]
+pub(crate) struct Symbols(RefCell<Vec<Option<Symbol>>>);
 
 impl<'a> Pool<'_, 'a> {
     pub(crate) fn utf8<'i>(&self, index: cpool::Index<cpool::Utf8<'i>>) -> Result<Symbol, Error> {
+        let at = usize::from(index.as_u16());
+        if let Some(Some(symbol)) = self.known.and_then(|known| known.0.borrow().get(at).copied()) {
+            return Ok(symbol);
+        }
         // The index type carries a lifetime that means nothing here; local variable tables have `'static`.
         let index: cpool::Index<cpool::Utf8<'a>> = cpool::Index::new(index.as_u16())?;
-        Ok(self.names.intern(&text(self.raw.get(index)?.content)))
+        let symbol = self.names.intern(&text(self.raw.get(index)?.content));
+        if let Some(known) = self.known {
+            let mut known = known.0.borrow_mut();
+            if known.len() <= at {
+                known.resize(at + 1, None);
+            }
+            known[at] = Some(symbol);
+        }
+        Ok(symbol)
     }
 
     pub(crate) fn class(&self, index: cpool::Index<cpool::Class<'a>>) -> Result<ClassName, Error> {

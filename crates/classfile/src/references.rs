@@ -5,7 +5,7 @@ use location::{ClassName, FieldName, MethodName, Names};
 use noak::reader::attributes::{AttributeContent, RawInstruction};
 use noak::reader::cpool::{self, Item};
 
-use crate::constant::Pool;
+use crate::constant::{Pool, Symbols};
 use crate::{Bootstrap, CallKind, Class, Constant, Error};
 
 /// One mention in a method's code.
@@ -24,7 +24,9 @@ impl Class<'_> {
     /// in the order of code. Code that cannot be decoded names what stands before the trouble.
     pub fn references(&self, names: &Names, mut visit: impl FnMut(usize, Reference)) -> Result<(), Error> {
         let bootstraps = self.bootstraps(names)?;
-        let mut resolver = Resolver { pool: self.pool(names), bootstraps, known: Vec::new() };
+        let symbols = Symbols::default();
+        let pool = Pool { known: Some(&symbols), ..self.pool(names) };
+        let mut resolver = Resolver { pool, bootstraps, known: Vec::new() };
         for (index, method) in self.raw().methods().into_iter().enumerate() {
             for attribute in method?.attributes() {
                 let attribute = attribute?;

@@ -72,6 +72,10 @@ pub(crate) struct CheckArgs {
     /// How many threads to use; all processors by default
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=512))]
     pub(crate) jobs: Option<u16>,
+
+    /// A folder for answers of earlier checks, made if it is missing; the same classes and settings are not checked again
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache: Option<PathBuf>,
 }
 
 /// Classes to know but not to check.
@@ -88,7 +92,7 @@ pub(crate) struct KnownArgs {
 }
 
 /// What is assumed of the program.
-#[derive(Args)]
+#[derive(Args, Debug)]
 pub(crate) struct SettingArgs {
     /// Who calls the code: `closed`, only the `main`s and what they start; `open`, two threads call every public method;
     /// `auto`, closed for what a `main` that starts threads reaches, open for the rest
@@ -117,14 +121,14 @@ impl SettingArgs {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum WorldArg {
     Auto,
     Closed,
     Open,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
 enum CallGraphArg {
     Cha,
     Rta,

@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use detect_static::{Checked, DETECTORS, Detector};
-use program::{Program, Unreadable};
+use detect_static::{DETECTORS, Detector};
+use program::{Known, Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
 use crate::args::CheckArgs;
+use crate::cache::{Answer, Cache, Key};
 use crate::input::{self, InputOptions};
 use crate::known;
 use crate::nearest::nearest;
@@ -24,19 +25,19 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         given => SourceRoots::given(given)?,
     };
 
-    let Analysed { program, checked, skipped } = with_jobs(args.jobs, || analyse(args, &detectors))??;
-    let findings = checked.findings;
+    let Answer { classes, methods, jdk, skipped, missing, findings } =
+        with_jobs(args.jobs, || analyse(args, &detectors))??;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs {
-            classes: program.class_count(),
-            methods: program.method_count(),
+            classes,
+            methods,
             skipped: skipped
                 .into_iter()
                 .map(|skipped| Skipped { path: skipped.path, reason: skipped.reason })
                 .collect(),
-            jdk: Some(program.jdk().to_owned()),
-            missing: program.missing().iter().map(|class| program.names.readable_class(*class)).collect(),
+            jdk: Some(jdk),
+            missing,
         },
         run: None,
         findings: &findings,
@@ -50,14 +51,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
     Ok(ExitCode::from(verdict(findings.len(), report.inputs.skipped.len())))
 }
 
-struct Analysed {
-    program: Program,
-    checked: Checked,
-    /// Inputs, classes and methods that were not looked at, sorted.
-    skipped: Vec<classfile::Skipped>,
-}
-
-fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Analysed> {
+fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     let paths = &args.paths;
     let progress = Progress::new();
     let known = known::open(&args.known, &InputOptions::default())?;
@@ -66,6 +60,13 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Analysed> {
     if inputs.sources.is_empty() && inputs.skipped.is_empty() {
         let paths: Vec<String> = paths.iter().map(|path| format!("`{}`", path.display())).collect();
         bail!("there are no class files in {}; compile first", paths.join(", "));
+    }
+    let kept = match &args.cache {
+        Some(folder) => Some((Cache::new(folder), key(args, detectors, &known, &inputs)?)),
+        None => None,
+    };
+    if let Some(answer) = kept.as_ref().and_then(|(cache, key)| cache.get(key)) {
+        return Ok(answer);
     }
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
@@ -78,7 +79,27 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Analysed> {
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
     skipped.sort();
-    Ok(Analysed { program, checked, skipped })
+    let answer = Answer {
+        classes: program.class_count(),
+        methods: program.method_count(),
+        jdk: program.jdk().to_owned(),
+        skipped,
+        missing: program.missing().iter().map(|class| program.names.readable_class(*class)).collect(),
+        findings: checked.findings,
+    };
+    if let Some((cache, key)) = &kept {
+        cache.put(key, &answer);
+    }
+    Ok(answer)
+}
+
+/// Everything that the answer depends on.
+fn key(args: &CheckArgs, detectors: &[&Detector], known: &Known, inputs: &input::Inputs) -> Result<Key> {
+    let mut settings = vec![format!("{:?}", args.settings), known.platform.version().to_owned()];
+    settings.extend(detectors.iter().map(|detector| detector.name.to_owned()));
+    let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?.with(inputs);
+    let others = known::paths(&args.known)?;
+    Ok(if others.is_empty() { key } else { key.with(&input::load(&others, &InputOptions::default())?) })
 }
 
 /// A method whose code could not be read, as one more input that was skipped.

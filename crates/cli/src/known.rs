@@ -27,6 +27,15 @@ pub(crate) fn open(args: &KnownArgs, options: &InputOptions) -> Result<Known> {
     Ok(known)
 }
 
+/// The files and folders that [`open`] looks into.
+pub(crate) fn paths(args: &KnownArgs) -> Result<Vec<PathBuf>> {
+    let mut paths = args.classpath.as_deref().map(class_path).transpose()?.unwrap_or_default();
+    if let Some(home) = &args.jdk {
+        paths.extend(if home.is_dir() { jdk_files(home)? } else { vec![home.clone()] });
+    }
+    Ok(paths)
+}
+
 /// The entries of a class path, each `folder/*` replaced by the jars of the folder in the order of their names.
 fn class_path(text: &std::ffi::OsStr) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();

@@ -43,14 +43,15 @@ pub(crate) fn write_file(path: &Path, text: &str) -> Result<()> {
             }
         }
         // Through a symbolic link, so that the link stays one.
-        Ok(_) => replace(&fs::canonicalize(path).with_context(cannot)?, text).with_context(cannot),
-        Err(_) => replace(path, text).with_context(cannot),
+        Ok(_) => replace(&fs::canonicalize(path).with_context(cannot)?, text.as_bytes()).with_context(cannot),
+        Err(_) => replace(path, text.as_bytes()).with_context(cannot),
     }
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+/// Writes a file that nobody sees before it is whole.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let (mut file, temporary) = create_beside(path)?;
-    let written = file.write_all(text.as_bytes()).and_then(|()| file.flush()).and_then(|()| {
+    let written = file.write_all(bytes).and_then(|()| file.flush()).and_then(|()| {
         drop(file);
         if let Ok(metadata) = fs::metadata(path) {
             fs::set_permissions(&temporary, metadata.permissions())?;

@@ -47,7 +47,9 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
         format!("{}{threads}summary\n{summary}", program::show_method(&program, method))
     });
     let of_fields = fields.into_iter().map(|field| {
-        program::sharing::show_field(&program, &whole.summaries, whole.threads(), whole.sharings(), field)
+        let field_text =
+            program::sharing::show_field(&program, &whole.summaries, whole.threads(), whole.sharings(), field);
+        format!("{field_text}{}", program::show_guards(&whole, field))
     });
     let texts: Vec<String> = of_methods.chain(of_fields).collect();
     output::print(&texts.join("\n"))?;
@@ -81,6 +83,9 @@ fn problems(program: &Program) -> String {
             }
         }
     }
+    let calls = program::Calls::of(program, program::CallGraph::default());
+    let reflective = program.methods().filter(|method| !calls.reflection(program, *method).is_empty()).count();
+    let _ = writeln!(text, "{reflective} methods call or touch something through reflection, which is not followed");
     let _ = writeln!(
         text,
         "{} classes, {} methods with code: {unread} not analysed, {unbalanced} with sections that do not balance; \

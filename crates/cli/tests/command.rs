@@ -305,3 +305,80 @@ fn a_full_disk_is_told() {
     let output = fissure().args(["explain", "reacquired-lock"]).stdout(full).stderr(Stdio::piped()).output().unwrap();
     assert_trouble(&output, "cannot write to standard output");
 }
+
+/// The one file in a folder of answers.
+fn kept_answer(folder: &Path) -> PathBuf {
+    let mut files =
+        fs::read_dir(folder).expect("the folder was made").map(|entry| entry.expect("it can be read").path());
+    let file = files.next().expect("an answer was kept");
+    assert_eq!(files.next(), None, "one answer, and nothing half-written");
+    file
+}
+
+#[test]
+fn a_kept_answer_is_the_same_and_damage_is_told() {
+    let folder = Folder::new();
+    let cached = folder.path("made/here");
+    let check = || fissure().args(["check", "--cache"]).arg(&cached).arg(wrong_classes()).output().unwrap();
+    let plain = fissure().arg("check").arg(wrong_classes()).output().unwrap();
+    for _ in 0..2 {
+        let output = check();
+        assert_eq!((text(&output.stdout), text(&output.stderr)), (text(&plain.stdout), ""));
+        assert_eq!(output.status.code(), Some(1));
+    }
+    let file = kept_answer(&cached);
+    let whole = fs::read(&file).unwrap();
+    let mut damaged = whole.clone();
+    damaged[whole.len() / 2] ^= 0x10;
+    for bytes in [&damaged[..], &whole[..whole.len() - 1], b"another program's file", b""] {
+        fs::write(&file, bytes).unwrap();
+        let output = check();
+        assert_eq!(text(&output.stdout), text(&plain.stdout));
+        assert!(text(&output.stderr).contains("is damaged and is made anew"), "{}", text(&output.stderr));
+        assert_eq!(fs::read(&file).unwrap(), whole, "it was mended");
+    }
+}
+
+#[test]
+fn an_answer_is_kept_for_these_classes_and_settings_only() {
+    let folder = Folder::new();
+    for (arguments, classes) in [
+        (vec![], wrong_classes()),
+        (vec![], correct_classes()),
+        (vec!["--detector", "stale-values"], wrong_classes()),
+        (vec![], wrong_classes()),
+    ] {
+        let plain = fissure().arg("check").args(&arguments).arg(&classes).output().unwrap();
+        let cached =
+            fissure().args(["check", "--cache"]).arg(folder.path("c")).args(arguments).arg(classes).output().unwrap();
+        assert_eq!((text(&cached.stdout), cached.status), (text(&plain.stdout), plain.status));
+    }
+    assert_eq!(fs::read_dir(folder.path("c")).unwrap().count(), 3);
+}
+
+#[test]
+fn several_runs_share_one_cache() {
+    let folder = Folder::new();
+    let start = || {
+        let mut command = fissure();
+        command.args(["check", "--cache"]).arg(folder.path("c")).arg(wrong_classes());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let plain = fissure().arg("check").arg(wrong_classes()).output().unwrap();
+    let running: Vec<_> = (0..6).map(|_| start()).collect();
+    for run in running {
+        let output = run.wait_with_output().unwrap();
+        assert_eq!((text(&output.stdout), text(&output.stderr)), (text(&plain.stdout), ""));
+    }
+    kept_answer(&folder.path("c"));
+}
+
+#[test]
+fn a_cache_that_cannot_be_written_is_told_and_nothing_else_changes() {
+    let folder = Folder::new();
+    let file = folder.file("c", "a file, not a folder");
+    let output = fissure().args(["check", "--cache"]).arg(&file).arg(wrong_classes()).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("to the cache"), "{}", text(&output.stderr));
+    assert_eq!(fs::read_to_string(file).unwrap(), "a file, not a folder");
+}

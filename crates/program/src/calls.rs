@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::class::{ClassId, MethodId, Program};
 use crate::hierarchy::Hierarchy;
-use crate::model::{self, Models};
+use crate::model::{self, CallModel, Models};
 
 /// More targets than this are [`Targets::Many`].
 pub const MAX_TARGETS: usize = 8;
@@ -70,6 +70,8 @@ pub struct Calls {
     callees: Vec<Vec<MethodId>>,
     /// What the calls that the program's code has may run.
     resolved: FxHashMap<(CallKind, MethodName), Targets>,
+    /// By method that the program's code calls: what the library says of it, if anything.
+    pub(crate) modelled: FxHashMap<MethodName, Option<Box<CallModel>>>,
 }
 
 impl Calls {
@@ -92,6 +94,7 @@ impl Calls {
             callers: Vec::new(),
             callees: Vec::new(),
             resolved: FxHashMap::default(),
+            modelled: FxHashMap::default(),
         };
         calls.connect(program);
         calls
@@ -217,6 +220,15 @@ impl Calls {
         }
         let targets: Vec<Targets> =
             list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect();
+        let mut called: FxHashSet<MethodName> = FxHashSet::default();
+        let called: Vec<MethodName> =
+            list.iter().map(|(_, method)| *method).filter(|method| called.insert(*method)).collect();
+        self.modelled = called
+            .into_par_iter()
+            .map(|method| (method, self.look_up_model(program, method, method.class).map(Box::new)))
+            .collect::<Vec<_>>()
+            .into_iter()
+            .collect();
         let mut callees: Vec<Vec<MethodId>> = Vec::with_capacity(self.mentions.len());
         for mentions in &self.mentions {
             let mut own: Vec<MethodId> = Vec::new();

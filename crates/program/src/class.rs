@@ -195,7 +195,7 @@ impl Program {
 
     /// The field that a reference names: in the class itself, or in what it inherits from.
     pub fn resolve_field(&self, name: FieldName) -> Option<FieldId> {
-        let mut pending = vec![name.class];
+        let mut pending: SmallVec<[ClassName; 16]> = smallvec![name.class];
         let mut seen = 0;
         while let Some(class) = pending.pop() {
             let Some(class) = self.class(class) else { continue };
@@ -214,7 +214,7 @@ impl Program {
                 return None;
             }
             pending.extend(entry.header.super_class);
-            pending.extend(&entry.header.interfaces);
+            pending.extend(entry.header.interfaces.iter().copied());
         }
         None
     }

@@ -57,6 +57,16 @@ impl Relation {
         Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
     }
 
+    /// Whether both are one lock, however it is held.
+    pub fn is_same_lock(&self, other: &Relation) -> bool {
+        self.kind == other.kind && self.object == other.object && self.lock == other.lock
+    }
+
+    /// The steps from the owner of both to the object, and the lock's name from there; no owner if the lock is static.
+    pub(crate) fn parts(&self) -> (Option<&[NameStep]>, &Name) {
+        (self.object.as_ref().map(|object| object.steps.as_slice()), &self.lock)
+    }
+
     /// Whether one of the held locks is in this relation to an object of this name.
     fn is_held(&self, object: &Name, held: &[HeldLock]) -> bool {
         let wanted = match &self.object {
@@ -248,7 +258,8 @@ impl<'c> Cover<'c> {
     }
 }
 
-fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
+/// The locks of some sections of an outline.
+pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
     sections
         .iter()
         .filter_map(|section| outline.sections.get(section))

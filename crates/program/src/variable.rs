@@ -43,7 +43,7 @@ impl Variable {
 }
 
 /// The field that a name ends with.
-fn holder(name: &Name) -> Option<FieldName> {
+pub(crate) fn holder(name: &Name) -> Option<FieldName> {
     match (name.steps.last(), name.start) {
         (Some(NameStep::Field(field)), _) => Some(*field),
         (None, Start::Static(field)) => Some(field),

@@ -313,14 +313,33 @@ impl Body {
 
     /// Calls `visit` with each register that an instruction reads.
     pub fn for_each_operand(&self, op: &Op, mut visit: impl FnMut(Value)) {
-        match *op {
+        let mut op = *op;
+        op.registers().into_iter().flatten().for_each(|value| visit(*value));
+        if let Op::Phi(operands)
+        | Op::NewArray { lengths: operands, .. }
+        | Op::Call { arguments: operands, .. }
+        | Op::CallDynamic { arguments: operands, .. } = op
+        {
+            self.operands(operands).iter().copied().for_each(visit);
+        }
+    }
+}
+
+impl Op {
+    /// The registers that the instruction itself names; those in [`Operands`] are named by the body.
+    fn registers(&mut self) -> [Option<&mut Value>; 3] {
+        match self {
             Op::Parameter(_)
             | Op::Constant(_)
+            | Op::Phi(_)
             | Op::Caught
             | Op::GetStatic(_)
             | Op::New(_)
+            | Op::NewArray { .. }
+            | Op::Call { .. }
+            | Op::CallDynamic { .. }
             | Op::Address
-            | Op::Return(None) => {}
+            | Op::Return(None) => [None, None, None],
             Op::GetField { base: value, .. }
             | Op::PutStatic { value, .. }
             | Op::ArrayLength(value)
@@ -332,36 +351,12 @@ impl Body {
             | Op::MonitorExit(value)
             | Op::Switch { value, .. }
             | Op::Return(Some(value))
-            | Op::Throw(value) => visit(value),
-            Op::PutField { base, value, .. } => {
-                visit(base);
-                visit(value);
-            }
-            Op::ArrayLoad { array, index, .. } => {
-                visit(array);
-                visit(index);
-            }
-            Op::ArrayStore { array, index, value, .. } => {
-                visit(array);
-                visit(index);
-                visit(value);
-            }
-            Op::Arithmetic(_, left, right) | Op::Compare(left, right) => {
-                visit(left);
-                visit(right);
-            }
-            Op::Branch { left, right, .. } => {
-                visit(left);
-                if let Some(right) = right {
-                    visit(right);
-                }
-            }
-            Op::Phi(operands)
-            | Op::NewArray { lengths: operands, .. }
-            | Op::Call { arguments: operands, .. }
-            | Op::CallDynamic { arguments: operands, .. } => {
-                self.operands(operands).iter().copied().for_each(visit);
-            }
+            | Op::Throw(value) => [Some(value), None, None],
+            Op::PutField { base, value, .. } => [Some(base), Some(value), None],
+            Op::ArrayLoad { array, index, .. } => [Some(array), Some(index), None],
+            Op::ArrayStore { array, index, value, .. } => [Some(array), Some(index), Some(value)],
+            Op::Arithmetic(_, left, right) | Op::Compare(left, right) => [Some(left), Some(right), None],
+            Op::Branch { left, right, .. } => [Some(left), right.as_mut(), None],
         }
     }
 }

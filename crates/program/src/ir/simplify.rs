@@ -100,43 +100,9 @@ fn compact(body: &mut Body, forward: &[Value]) {
         keep
     });
     for instruction in &mut body.instructions {
-        rename(&mut instruction.op, renumber);
-    }
-}
-
-fn rename(op: &mut Op, renumber: impl Fn(Value) -> Value) {
-    let each: [Option<&mut Value>; 3] = match op {
-        Op::Parameter(_)
-        | Op::Constant(_)
-        | Op::Phi(_)
-        | Op::Caught
-        | Op::GetStatic(_)
-        | Op::New(_)
-        | Op::NewArray { .. }
-        | Op::Call { .. }
-        | Op::CallDynamic { .. }
-        | Op::Address
-        | Op::Return(None) => [None, None, None],
-        Op::GetField { base: value, .. }
-        | Op::PutStatic { value, .. }
-        | Op::ArrayLength(value)
-        | Op::Negate(value)
-        | Op::Convert(value)
-        | Op::Cast(value, _)
-        | Op::InstanceOf(value, _)
-        | Op::MonitorEnter(value)
-        | Op::MonitorExit(value)
-        | Op::Switch { value, .. }
-        | Op::Return(Some(value))
-        | Op::Throw(value) => [Some(value), None, None],
-        Op::PutField { base, value, .. } => [Some(base), Some(value), None],
-        Op::ArrayLoad { array, index, .. } => [Some(array), Some(index), None],
-        Op::ArrayStore { array, index, value, .. } => [Some(array), Some(index), Some(value)],
-        Op::Arithmetic(_, left, right) | Op::Compare(left, right) => [Some(left), Some(right), None],
-        Op::Branch { left, right, .. } => [Some(left), right.as_mut(), None],
-    };
-    for value in each.into_iter().flatten() {
-        *value = renumber(*value);
+        for value in instruction.op.registers().into_iter().flatten() {
+            *value = renumber(*value);
+        }
     }
 }
 

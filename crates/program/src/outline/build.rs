@@ -41,6 +41,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
         ..Outline::default()
     };
     let in_cycle = outline.blocks.in_cycle();
+    outline.events.reserve_exact(events.len());
     for (value, perhaps) in events.into_iter().zip(perhaps) {
         let pc = body.instruction(value).pc;
         let block = body.block_of(value).index();
@@ -251,21 +252,21 @@ impl<'b> Building<'b> {
                 member: Member::Field(field),
                 address: flow.of([base], here),
                 value: flow.of([stored], here),
-                stored: self.argument(stored, value, places, flow),
+                stored: Box::new(self.argument(stored, value, places, flow)),
             },
             Op::PutStatic { field, value: stored } => Action::Write {
                 base: none(),
                 member: Member::Static(field),
                 address: SmallVec::new(),
                 value: flow.of([stored], here),
-                stored: self.argument(stored, value, places, flow),
+                stored: Box::new(self.argument(stored, value, places, flow)),
             },
             Op::ArrayStore { array, index, value: stored, .. } => Action::Write {
                 base: self.name_of(array, value, places),
                 member: Member::Elements,
                 address: flow.of([array, index], here),
                 value: flow.of([stored], here),
-                stored: self.argument(stored, value, places, flow),
+                stored: Box::new(self.argument(stored, value, places, flow)),
             },
             Op::Call { kind, method, arguments } => {
                 if let Some((_, waits)) = places.waits.list.iter().find(|(wait, _)| *wait == value) {

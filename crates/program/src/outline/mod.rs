@@ -65,7 +65,12 @@ impl SectionSet {
     }
 
     pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..64).filter(move |section| self.contains(*section))
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            let section = rest.trailing_zeros();
+            rest &= rest.wrapping_sub(1);
+            (section < 64).then_some(section as usize)
+        })
     }
 }
 
@@ -168,7 +173,7 @@ pub enum Action {
         address: Sources,
         value: Sources,
         /// What is stored, for reasoning about hand-over, escape and what a field can hold.
-        stored: Argument,
+        stored: Box<Argument>,
     },
     Call {
         kind: CallKind,

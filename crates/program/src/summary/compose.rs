@@ -1,12 +1,18 @@
 //! Puts callees' summaries into an outline.
 
+use std::cell::RefCell;
+
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::holding::Holdings;
+use super::influences::Gathering;
 use super::order::components;
-use super::{Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
+use super::{
+    Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection,
+};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
@@ -19,9 +25,6 @@ const ROUNDS: usize = 3;
 
 /// Passes over the events of one method.
 const MAX_PASSES: usize = 4;
-
-/// More influences than this are cut.
-const MAX_INFLUENCES: usize = 24;
 
 /// Outlines and summaries of all methods that were asked for.
 pub struct Summaries {
@@ -56,24 +59,49 @@ impl Summaries {
     }
 
     fn component(&self, program: &Program, calls: &Calls, members: &[MethodId]) -> Vec<(MethodId, Summary)> {
-        let mut done: Vec<(MethodId, Summary)> = Vec::new();
-        let is_recursive = members.len() > 1 || calls.callees(members[0]).contains(&members[0]);
-        for _ in 0..if is_recursive { ROUNDS } else { 1 } {
-            let mut next = Vec::new();
-            for member in members {
-                let Some(outline) = self.outline(*member) else { continue };
-                let known = |method: MethodId| {
-                    done.iter().find(|(other, _)| *other == method).map(|(_, summary)| summary).or(self.summary(method))
-                };
-                let composing = compose(program, calls, &self.holdings, *member, members, outline, &known);
-                next.push((*member, composing.summary));
+        let compose = Compose { program, calls, holdings: &self.holdings, component: members };
+        if let [only] = *members
+            && !calls.callees(only).contains(&only)
+        {
+            let outline = self.outline(only).into_iter();
+            return outline.map(|outline| (only, compose.of(only, outline, &|method| self.summary(method)))).collect();
+        }
+        let mut done: Vec<Option<Summary>> = vec![None; members.len()];
+        // By member: the members whose summaries it asked for, and whether its own is another than the round before.
+        let mut asked: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); members.len()];
+        let mut changed = vec![true; members.len()];
+        for round in 0..ROUNDS {
+            let next: Vec<_> = (0..members.len())
+                .into_par_iter()
+                .map(|index| {
+                    if round > 0 && !asked[index].iter().any(|other| changed[*other as usize]) {
+                        return None;
+                    }
+                    let asks: RefCell<SmallVec<[u32; 4]>> = RefCell::default();
+                    let known = |method: MethodId| match members.binary_search(&method) {
+                        Ok(other) => {
+                            asks.borrow_mut().push(other as u32);
+                            done[other].as_ref()
+                        }
+                        Err(_) => self.summary(method),
+                    };
+                    let outline = self.outline(members[index])?;
+                    let summary = compose.of(members[index], outline, &known);
+                    Some((summary, asks.into_inner()))
+                })
+                .collect();
+            changed.fill(false);
+            for (index, next) in next.into_iter().enumerate() {
+                let Some((summary, asks)) = next else { continue };
+                changed[index] = done[index].as_ref() != Some(&summary);
+                done[index] = Some(summary);
+                asked[index] = asks;
             }
-            if next == done {
+            if !changed.contains(&true) {
                 break;
             }
-            done = next;
         }
-        done
+        members.iter().zip(done).filter_map(|(member, summary)| Some((*member, summary?))).collect()
     }
 }
 
@@ -112,53 +140,47 @@ fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId
     levels
 }
 
-pub(super) fn compose<'c, 's>(
-    program: &'c Program,
-    calls: &'c Calls,
-    holdings: &'c Holdings,
-    method: MethodId,
-    component: &'c [MethodId],
-    outline: &'c Outline,
-    known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
-) -> Composing<'c, 's> {
-    let mut composing = Composing {
-        program,
-        calls,
-        holdings,
-        method: program.method_name(method),
-        component,
-        outline,
-        known,
-        summary: Summary::default(),
-        last_held: Vec::new(),
-        own: Vec::new(),
-        influence: vec![Influences::new(); outline.events.len()],
-        is_used: used(outline),
-        is_taken: vec![false; outline.events.len()],
-        inside: FxHashMap::default(),
-        guards: Vec::new(),
-        result_name: vec![None; outline.events.len()],
-        result_class: vec![None; outline.events.len()],
-    };
-    // A value carried around a loop comes from an event further down: what a pass learns of events, the next one uses.
-    for _ in 0..MAX_PASSES {
-        let last = std::mem::take(&mut composing.summary);
-        composing.last_held = last.accesses.into_iter().map(|access| access.held).collect();
-        composing.own.clear();
-        composing.guards.clear();
-        composing.own_sections();
-        let before = (composing.influence.clone(), composing.result_name.clone());
-        for (index, event) in outline.events.iter().enumerate() {
-            composing.event(EventId(index as u32), event);
-        }
-        let is_settled = before == (composing.influence.clone(), composing.result_name.clone());
-        if is_settled || !(looks_ahead(outline) || composing.fills_in_a_loop()) {
-            break;
-        }
+/// What composing the methods of one component needs to know.
+pub(super) struct Compose<'c> {
+    pub(super) program: &'c Program,
+    pub(super) calls: &'c Calls,
+    pub(super) holdings: &'c Holdings,
+    pub(super) component: &'c [MethodId],
+}
+
+impl Compose<'_> {
+    fn of<'s>(&self, method: MethodId, outline: &Outline, known: &dyn Fn(MethodId) -> Option<&'s Summary>) -> Summary {
+        self.composed(method, outline, known).summary
     }
-    composing.results();
-    composing.summary.taken = composing.taken();
-    composing
+
+    pub(super) fn composed<'a, 's>(
+        &'a self,
+        method: MethodId,
+        outline: &'a Outline,
+        known: &'a dyn Fn(MethodId) -> Option<&'s Summary>,
+    ) -> Composing<'a, 's> {
+        let composing = Composing {
+            program: self.program,
+            calls: self.calls,
+            holdings: self.holdings,
+            method: self.program.method_name(method),
+            component: self.component,
+            outline,
+            known,
+            summary: Summary::default(),
+            last_held: Vec::new(),
+            own: Vec::new(),
+            influence: vec![Influences::default(); outline.events.len()],
+            result_name: vec![None; outline.events.len()],
+            result_class: vec![None; outline.events.len()],
+            controls: Vec::new(),
+            is_used: used(outline),
+            is_taken: vec![false; outline.events.len()],
+            inside: FxHashMap::default(),
+            guards: Vec::new(),
+        };
+        composing.run()
+    }
 }
 
 /// Whether something in the outline depends on an event that comes later in the order of code.
@@ -200,6 +222,8 @@ pub(super) struct Composing<'c, 's> {
     /// By event: the name of the object that it yields, from this method's side.
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
+    /// What decides whether the events of a block happen, where that is settled.
+    controls: Vec<(u32, SectionSet, Influences)>,
     /// By event: whether a condition or the result depends on what it yields.
     pub(super) is_used: Vec<bool>,
     /// By event: whether it yields what was taken out of a container.
@@ -230,13 +254,39 @@ fn used(outline: &Outline) -> Vec<bool> {
 }
 
 impl Composing<'_, '_> {
-    pub(super) fn spot(&self, pc: u32, line: Option<u32>) -> Spot {
-        Spot { method: self.method, pc, line }
+    fn run(mut self) -> Self {
+        let looks_ahead = looks_ahead(self.outline);
+        // A value carried around a loop comes from an event further down: what a pass learns of events, the next one
+        // uses.
+        for _ in 0..MAX_PASSES {
+            let last = std::mem::take(&mut self.summary);
+            self.last_held.clear();
+            self.last_held.extend(last.accesses.iter().map(|access| access.held));
+            // Growing step by step would move large pieces again and again.
+            self.summary.accesses = last.accesses;
+            self.summary.accesses.clear();
+            self.summary.accesses.reserve(MAX_ACCESSES);
+            self.own.clear();
+            self.controls.clear();
+            self.guards.clear();
+            self.own_sections();
+            let before = looks_ahead.then(|| (self.influence.clone(), self.result_name.clone()));
+            for (index, event) in self.outline.events.iter().enumerate() {
+                self.event(EventId(index as u32), event);
+            }
+            match before {
+                Some((influence, name)) if influence != self.influence || name != self.result_name => {}
+                _ => break,
+            }
+        }
+        self.results();
+        self.summary.accesses.shrink_to_fit();
+        self.summary.sections.shrink_to_fit();
+        self
     }
 
-    /// Whether something is put into a local object that an earlier event of a loop may find there.
-    fn fills_in_a_loop(&self) -> bool {
-        !self.inside.is_empty() && self.outline.events.iter().any(|event| event.in_loop)
+    pub(super) fn spot(&self, pc: u32, line: Option<u32>) -> Spot {
+        Spot { method: self.method, pc, line }
     }
 
     fn own_sections(&mut self) {
@@ -301,22 +351,24 @@ impl Composing<'_, '_> {
 
     /// Where values of the outline come from, in the summary's terms.
     pub(super) fn influences(&self, sources: &Sources) -> Influences {
-        let mut all = Influences::new();
+        let mut all = Gathering::default();
+        self.gather(&mut all, sources);
+        all.finish()
+    }
+
+    pub(super) fn gather(&self, all: &mut Gathering, sources: &Sources) {
         for source in sources {
             let ended = self.sections(source.ended);
             match source.origin {
-                Origin::Parameter(position) => {
-                    self.add_influence(&mut all, Influence { root: Root::Parameter(position), ended });
-                }
+                Origin::Parameter(position) => all.add(Influence { root: Root::Parameter(position), ended }),
+                Origin::Event(event) if ended.is_empty() => all.add_all(&self.influence[event.index()]),
                 Origin::Event(event) => {
                     for influence in &self.influence[event.index()] {
-                        let ended = influence.ended.union(ended);
-                        self.add_influence(&mut all, Influence { root: influence.root, ended });
+                        all.add(Influence { root: influence.root, ended: influence.ended.union(ended) });
                     }
                 }
             }
         }
-        all
     }
 
     pub(super) fn held_at(&self, access: AccessId) -> SectionSet {
@@ -324,30 +376,61 @@ impl Composing<'_, '_> {
         known.or_else(|| self.last_held.get(access.index()).copied()).unwrap_or_default()
     }
 
-    pub(super) fn add_influence(&self, all: &mut Influences, influence: Influence) {
-        match all.binary_search_by_key(&influence.root, |known| known.root) {
-            Ok(at) => all[at].ended = all[at].ended.union(influence.ended),
-            Err(at) if all.len() < MAX_INFLUENCES => all.insert(at, influence),
-            Err(_) => {}
-        }
+    /// Influences with the sections ended that were open at their accesses and are not open here.
+    pub(super) fn brought_to(&self, influences: Influences, held: SectionSet) -> Influences {
+        influences.with_ended(|root| match root {
+            Root::Access(access) => self.held_at(access).without(held),
+            Root::Parameter(_) => SectionSet::default(),
+        })
     }
 
-    pub(super) fn control(&self, event: &Event) -> Influences {
-        let mut all = Influences::new();
+    /// What decides whether an event happens.
+    pub(super) fn control(&mut self, id: EventId, event: &Event) -> Influences {
+        if event.control.is_empty() {
+            return Influences::default();
+        }
+        if !event.waited.is_empty() {
+            return self.control_after_waits(event);
+        }
+        let known = self.controls.iter().rev().find(|(block, held, _)| *block == event.block && *held == event.held);
+        if let Some((_, _, control)) = known {
+            return control.clone();
+        }
+        let mut all = Gathering::default();
+        let mut is_settled = true;
+        for condition in &event.control {
+            let sources = &self.outline.conditions[*condition as usize].sources;
+            is_settled &= sources.iter().all(|source| !matches!(source.origin, Origin::Event(from) if from >= id));
+            self.gather(&mut all, sources);
+        }
+        // Between the condition and here further sections may have ended.
+        let all = self.brought_to(all.finish(), self.sections(event.held));
+        let count = self.summary.accesses.len();
+        is_settled &=
+            !all.iter().any(|influence| matches!(influence.root, Root::Access(access) if access.index() >= count));
+        if is_settled {
+            self.controls.push((event.block, event.held, all.clone()));
+        }
+        all
+    }
+
+    /// What decides whether an event happens where a wait may lie between.
+    fn control_after_waits(&self, event: &Event) -> Influences {
         let held = self.sections(event.held);
+        let mut all = Gathering::default();
         for condition in &event.control {
             let waits = event.waited.iter().find(|(deciding, _)| deciding == condition);
             let waited = waits.map(|(_, sections)| self.sections(*sections)).unwrap_or_default();
-            for mut influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
-                // Between the condition and here further sections may have ended.
-                if let Root::Access(access) = influence.root {
+            let deciding = self.influences(&self.outline.conditions[*condition as usize].sources);
+            all.add_all(&deciding.with_ended(|root| match root {
+                Root::Access(access) => {
                     let open = self.held_at(access);
-                    influence.ended = influence.ended.union(open.without(held)).union(open.intersection(waited));
+                    open.without(held).union(open.intersection(waited))
                 }
-                self.add_influence(&mut all, influence);
-            }
+                Root::Parameter(_) => SectionSet::default(),
+            }));
         }
-        all
+        all.finish()
     }
 
     /// Notes that a call returns only if something holds.
@@ -359,24 +442,18 @@ impl Composing<'_, '_> {
 
     /// What earlier calls made sure of, or thrown.
     pub(super) fn guards(&self, event: &Event) -> Influences {
-        let mut all = Influences::new();
-        let held = self.sections(event.held);
+        let mut all = Gathering::default();
         for guard in &self.guards {
             let call = &self.outline.events[guard.call.index()];
-            let comes_later = if call.block == event.block {
-                call.pc < event.pc
-            } else {
-                guard.follows[event.block as usize]
+            let comes_later = match call.block == event.block {
+                true => call.pc < event.pc,
+                false => guard.follows[event.block as usize],
             };
-            for mut influence in guard.question.iter().copied().filter(|_| comes_later) {
-                if let Root::Access(access) = influence.root {
-                    let open = self.held_at(access);
-                    influence.ended = influence.ended.union(open.without(held));
-                }
-                self.add_influence(&mut all, influence);
+            if comes_later {
+                all.add_all(&guard.question);
             }
         }
-        all
+        self.brought_to(all.finish(), self.sections(event.held))
     }
 
     /// The comparisons that an event takes for granted.
@@ -417,31 +494,41 @@ impl Composing<'_, '_> {
         })
     }
 
+    /// What was put into an object that only this method has a name for, as seen where `held` is open.
+    pub(super) fn contents(&self, name: &Name, held: SectionSet) -> Influences {
+        if self.inside.is_empty() {
+            return Influences::default();
+        }
+        let put = self.inside.get(&self.settle(name).start).cloned().unwrap_or_default();
+        self.brought_to(put, held)
+    }
+
+    /// Where an argument comes from: the object itself, and what was put into it.
+    pub(super) fn given(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
+        self.gather(all, &argument.sources);
+        all.add_all(&self.contents(&argument.name, held));
+    }
+
+    /// Whether there is no room for another access; then something is being left out.
+    pub(super) fn is_full(&mut self) -> bool {
+        let is_full = self.summary.accesses.len() == MAX_ACCESSES;
+        self.summary.is_cut |= is_full;
+        is_full
+    }
+
     fn event(&mut self, id: EventId, event: &Event) {
         match &event.action {
             Action::Read { base, member, address } => {
-                let mut access = self.access(id, event, base, *member, address, None);
-                let mut ended = SectionSet::default();
-                if let Some(section) = self.volatile_section(id, event, base, *member) {
-                    access.held.insert(section);
-                    ended.insert(section);
-                }
                 let is_fixed = match member {
                     Member::Field(field) | Member::Static(field) => self.program.is_final_field(*field),
                     Member::Elements | Member::State(_) => false,
                 };
-                if is_fixed {
+                self.influence[id.index()] = if is_fixed {
                     // What never changes is as old as the object that it was read from.
-                    self.influence[id.index()] = access.address;
-                } else if let (place, Some(added)) = (access.address.clone(), self.add_access(access)) {
-                    // What stands at an old position is as old as the position.
-                    let mut yielded = if *member == Member::Elements { place } else { Influences::new() };
-                    self.add_influence(&mut yielded, Influence { root: Root::Access(added), ended });
-                    for influence in self.contents(base, self.sections(event.held)) {
-                        self.add_influence(&mut yielded, influence);
-                    }
-                    self.influence[id.index()] = yielded;
-                }
+                    self.influences(address)
+                } else {
+                    self.read(id, event, base, *member, address)
+                };
                 let step = match member {
                     Member::Field(field) => Some(NameStep::Field(*field)),
                     _ => None,
@@ -449,86 +536,93 @@ impl Composing<'_, '_> {
                 self.result_name[id.index()] = step.map(|step| extend(self.settle(base), &[step]));
             }
             Action::Write { base, member, address, value, stored } => {
-                let mut access = self.access(id, event, base, *member, address, Some(value));
-                if let Some(section) = self.volatile_section(id, event, base, *member) {
-                    access.held.insert(section);
-                }
-                for influence in self.contents(&stored.name, self.sections(event.held)) {
-                    self.add_influence(&mut access.value, influence);
-                }
-                self.add_access(access);
+                self.add_own(id, event, base, *member, address, Some((value, stored)));
             }
             Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
             Action::Lambda { .. } | Action::Wait(_) => {}
         }
     }
 
-    fn access(
-        &self,
+    /// Adds a read of the method itself; tells where what it yields comes from.
+    fn read(&mut self, id: EventId, event: &Event, base: &Name, member: Member, address: &Sources) -> Influences {
+        let held = self.sections(event.held);
+        let mut yielded = Gathering::default();
+        if let Some(added) = self.add_own(id, event, base, member, address, None) {
+            yielded.add_all(&self.brought_to(Influences::one(Root::Access(added)), held));
+        }
+        if member == Member::Elements {
+            // What stands at an old position is as old as the position.
+            self.gather(&mut yielded, address);
+        }
+        yielded.add_all(&self.contents(base, held));
+        yielded.finish()
+    }
+
+    /// Adds an access of the method itself.
+    fn add_own(
+        &mut self,
         id: EventId,
         event: &Event,
         base: &Name,
         member: Member,
         address: &Sources,
-        value: Option<&Sources>,
-    ) -> Access {
-        Access {
+        value: Option<(&Sources, &Argument)>,
+    ) -> Option<AccessId> {
+        if self.is_full() {
+            return None;
+        }
+        let control = self.control(id, event);
+        let mut held = self.sections(event.held);
+        let mut stored = Gathering::default();
+        if let Some((sources, argument)) = value {
+            self.gather(&mut stored, sources);
+            stored.add_all(&self.contents(&argument.name, held));
+        }
+        if let Some(section) = self.volatile_section(id, event, base, member) {
+            held.insert(section);
+        }
+        self.add_access(Access {
             base: self.settle(base),
             member,
             is_write: value.is_some(),
             spot: self.spot(event.pc, event.line),
             event: id,
-            held: self.sections(event.held),
-            value: value.map(|value| self.influences(value)).unwrap_or_default(),
+            held,
+            value: stored.finish(),
             address: self.influences(address),
-            control: self.control(event),
+            control,
             guards: self.guards(event),
-            expects: Influences::new(),
+            expects: Influences::default(),
             is_compound: false,
             is_repeatable: false,
             is_keyed: false,
             compared: if value.is_some() { self.compared(event) } else { Vec::new() },
-        }
-    }
-
-    /// What was put into an object that only this method has a name for, as seen where `held` is open.
-    pub(super) fn contents(&self, name: &Name, held: SectionSet) -> Influences {
-        let mut all = Influences::new();
-        if self.inside.is_empty() {
-            return all;
-        }
-        for mut influence in self.inside.get(&self.settle(name).start).into_iter().flatten().copied() {
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
-            }
-            self.add_influence(&mut all, influence);
-        }
-        all
-    }
-
-    /// Where an argument comes from: the object itself, and what was put into it.
-    pub(super) fn given(&self, argument: &Argument, held: SectionSet) -> Influences {
-        let mut all = self.influences(&argument.sources);
-        for influence in self.contents(&argument.name, held) {
-            self.add_influence(&mut all, influence);
-        }
-        all
+        })
     }
 
     pub(super) fn add_access(&mut self, access: Access) -> Option<AccessId> {
-        if access.is_write && is_local(&access.base) && !access.value.is_empty() {
-            let mut known = self.inside.remove(&access.base.start).unwrap_or_default();
-            for influence in &access.value {
-                self.add_influence(&mut known, *influence);
-            }
-            self.inside.insert(access.base.start, known);
-        }
-        if self.summary.accesses.len() == MAX_ACCESSES {
-            self.summary.is_cut = true;
+        if self.is_full() {
             return None;
+        }
+        if access.is_write && is_local(&access.base) && !access.value.is_empty() {
+            let known = self.inside.entry(access.base.start).or_default();
+            let mut all = Gathering::default();
+            all.add_all(known);
+            all.add_all(&access.value);
+            *known = all.finish();
         }
         self.summary.accesses.push(access);
         Some(AccessId(self.summary.accesses.len() as u32 - 1))
+    }
+
+    /// Where the conditions come from that decide whether the method throws, as its caller sees it.
+    fn refusals(&self) -> Influences {
+        let mut refusals = Gathering::default();
+        for condition in &self.outline.refusals {
+            self.gather(&mut refusals, &self.outline.conditions[*condition as usize].sources);
+        }
+        self.guards.iter().for_each(|guard| refusals.add_all(&guard.question));
+        self.brought_to(refusals.finish(), SectionSet::default())
     }
 
     /// The events that yield what was taken out of a container, in order.
@@ -548,24 +642,11 @@ impl Composing<'_, '_> {
 
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
-        let mut refusals = Influences::new();
-        for condition in &self.outline.refusals {
-            for influence in self.influences(&self.outline.conditions[*condition as usize].sources) {
-                self.add_influence(&mut refusals, influence);
-            }
-        }
-        for influence in self.guards.iter().flat_map(|guard| &guard.question) {
-            self.add_influence(&mut refusals, *influence);
-        }
-        for influence in &mut refusals {
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access));
-            }
-        }
-        self.summary.refusals = refusals;
+        self.summary.refusals = self.refusals();
+        self.summary.hands_over = self.hands_over();
+        self.summary.taken = self.taken();
         self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.makes = self.outline.makes;
-        self.summary.hands_over = self.hands_over();
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()
         {

@@ -97,6 +97,18 @@ fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {
 impl Calls {
     /// What the library says of a call on an object of this class.
     pub fn model(&self, program: &Program, method: MethodName, receiver: ClassName) -> Option<CallModel> {
+        match self.modelled.get(&method) {
+            Some(known) if receiver == method.class => known.as_deref().copied(),
+            _ => self.look_up_model(program, method, receiver),
+        }
+    }
+
+    pub(crate) fn look_up_model(
+        &self,
+        program: &Program,
+        method: MethodName,
+        receiver: ClassName,
+    ) -> Option<CallModel> {
         let asked = MethodName { class: receiver, ..method };
         self.models.call(&program.names, asked, &mut |class, tell| {
             if let Some(class) = program.class(class) {

@@ -4,7 +4,10 @@ use classfile::CallKind;
 use location::MethodName;
 
 use super::compose::{Composing, extend};
-use super::{Access, AccessId, Compared, Influence, Influences, Root, Summary, SummarySection};
+use super::influences::Gathering;
+use super::{
+    Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary, SummarySection,
+};
 use crate::class::MethodId;
 use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
 
@@ -26,34 +29,30 @@ impl Composing<'_, '_> {
             _ => self.calls.targets(self.program, kind, method),
         };
         let mut is_known = false;
-        self.influence[id.index()] = Influences::new();
+        self.influence[id.index()] = Influences::default();
         if let Some((target, mut given)) = self.lambda(arguments.first()) {
             given.extend(arguments[1..].iter().cloned());
             if let Some(callee) = (self.known)(target) {
                 is_known = true;
-                self.instantiate(id, event, &given, callee, Around::Caller, &Influences::new());
+                self.instantiate(id, event, &given, callee, Around::Caller, &Influences::default());
             }
         }
         for target in targets.known() {
             // One of several targets that leads back here is a delegate of the same kind, not this object again.
-            if targets.known().len() > 1 && self.component.contains(target) {
+            if targets.known().len() > 1 && self.component.binary_search(target).is_ok() {
                 continue;
             }
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
-                self.instantiate(id, event, arguments, callee, Around::Caller, &Influences::new());
+                self.instantiate(id, event, arguments, callee, Around::Caller, &Influences::default());
             }
         }
         if !is_known && !self.library_call(id, event, method, arguments) {
             // Code that nobody sees: its result may come from anything it was given.
-            let mut all = Influences::new();
+            let mut all = Gathering::default();
             let held = self.sections(event.held);
-            for argument in arguments {
-                for influence in self.given(argument, held) {
-                    self.add_influence(&mut all, influence);
-                }
-            }
-            self.influence[id.index()] = all;
+            arguments.iter().for_each(|argument| self.given(&mut all, argument, held));
+            self.influence[id.index()] = all.finish();
         }
         if let [only] = targets.known()
             && let Some(callee) = (self.known)(*only)
@@ -110,31 +109,53 @@ impl Composing<'_, '_> {
             Around::Section(section) => held.insert(section),
             Around::Nothing => held = SectionSet::default(),
         }
-        let mut given: Vec<Influences> = arguments.iter().map(|argument| self.given(argument, held)).collect();
-        for influence in given.iter_mut().flatten() {
-            if let (Around::Nothing, Root::Access(access)) = (around, influence.root) {
-                influence.ended = influence.ended.union(self.held_at(access));
+        let given = |argument: &Argument| {
+            let mut all = Gathering::default();
+            self.given(&mut all, argument, held);
+            match around {
+                Around::Nothing => self.brought_to(all.finish(), held),
+                Around::Caller | Around::Section(_) => all.finish(),
             }
-        }
-        let given = Given { arguments: &given, rest };
-        let (control, asked) = (self.control(event), self.guards(event));
+        };
+        let given: Vec<Influences> = arguments.iter().map(given).collect();
+        let is_full = self.summary.accesses.len() == MAX_ACCESSES;
         let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
-        for section in &callee.sections {
-            let lock = self.translate(&section.lock, arguments);
-            let inside = mapped(section.inside, &sections).union(held);
-            let number = match self.find_section(inside, &lock, section.kind) {
-                Some(outer) => Some(outer),
-                None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
-            };
-            sections.push(number);
-        }
-        let mut accesses: Vec<Option<AccessId>> = Vec::with_capacity(callee.accesses.len());
-        for access in &callee.accesses {
-            let through = |influences: &Influences| self.through(influences, &given, &accesses, &sections, held);
-            let mut decided = through(&access.control);
-            for influence in &control {
-                self.add_influence(&mut decided, *influence);
+        if is_full && self.summary.sections.len() == MAX_SECTIONS && !callee.accesses.is_empty() {
+            // Nothing of the callee has a place here.
+            self.summary.is_cut = true;
+        } else {
+            for section in &callee.sections {
+                let lock = self.translate(&section.lock, arguments);
+                let inside = mapped(section.inside, &sections).union(held);
+                let number = match self.find_section(inside, &lock, section.kind) {
+                    Some(outer) => Some(outer),
+                    None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
+                };
+                sections.push(number);
             }
+        }
+        let control =
+            if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
+        let asked =
+            if is_full || callee.accesses.is_empty() { Influences::default() } else { self.guards(event) };
+        let mut through = Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held };
+        // Accesses that stand together mostly have the same control.
+        let mut last: Option<(&Influences, Influences)> = None;
+        for access in &callee.accesses {
+            if self.is_full() {
+                break;
+            }
+            let decided = match &last {
+                Some((known, decided)) if known.is_same(&access.control) => decided.clone(),
+                _ => {
+                    let mut decided = Gathering::default();
+                    through.gather(&mut decided, &access.control);
+                    decided.add_all(&control);
+                    let decided = decided.finish();
+                    last = through.is_settled(&access.control).then(|| (&access.control, decided.clone()));
+                    decided
+                }
+            };
             let put = Access {
                 base: self.translate(&access.base, arguments),
                 member: access.member,
@@ -142,17 +163,16 @@ impl Composing<'_, '_> {
                 spot: access.spot,
                 event: id,
                 held: mapped(access.held, &sections).union(held),
-                value: through(&access.value),
-                address: through(&access.address),
+                value: through.of(&access.value),
+                address: through.of(&access.address),
                 control: decided,
                 guards: {
-                    let mut guards = through(&access.guards);
-                    for influence in &asked {
-                        self.add_influence(&mut guards, *influence);
-                    }
-                    guards
+                    let mut guards = Gathering::default();
+                    through.gather(&mut guards, &access.guards);
+                    guards.add_all(&asked);
+                    guards.finish()
                 },
-                expects: through(&access.expects),
+                expects: through.of(&access.expects),
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
                 is_keyed: access.is_keyed,
@@ -160,7 +180,7 @@ impl Composing<'_, '_> {
                     .compared
                     .iter()
                     .map(|one| Compared {
-                        sides: [through(&one.sides[0]), through(&one.sides[1])],
+                        sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
                         are_equal: one.are_equal,
                     })
                     .filter(|one| one.sides.iter().all(|side| !side.is_empty()))
@@ -168,59 +188,23 @@ impl Composing<'_, '_> {
                     .collect(),
             };
             let added = self.add_access(put);
-            accesses.push(added);
+            through.accesses.push(added);
         }
-        if !callee.refusals.is_empty() {
-            let mut question = self.through(&callee.refusals, &given, &accesses, &sections, held);
-            for influence in &mut question {
-                if let Root::Access(access) = influence.root {
-                    influence.ended = influence.ended.union(self.held_at(access).without(held));
-                }
-            }
-            self.add_guard(id, question);
-        }
-        let mut result = std::mem::take(&mut self.influence[id.index()]);
-        for mut influence in self.through(&callee.result, &given, &accesses, &sections, held) {
-            // Sections of the callee have ended when it returns; those that were open before go on.
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
-                let base = self.summary.accesses.get(access.index()).map(|access| access.base.clone());
-                for inside in base.map(|base| self.contents(&base, held)).unwrap_or_default() {
-                    self.add_influence(&mut result, inside);
-                }
-            }
-            self.add_influence(&mut result, influence);
-        }
-        self.influence[id.index()] = result;
-    }
-
-    /// Influences of a callee from this method's side.
-    fn through(
-        &self,
-        influences: &Influences,
-        given: &Given<'_>,
-        accesses: &[Option<AccessId>],
-        sections: &[Option<usize>],
-        held: SectionSet,
-    ) -> Influences {
-        let mut all = Influences::new();
-        for influence in influences {
-            match influence.root {
-                Root::Parameter(position) => {
-                    for from in given.arguments.get(usize::from(position)).unwrap_or(given.rest) {
-                        self.add_influence(&mut all, *from);
-                    }
-                }
-                Root::Access(access) => {
-                    if let Some(Some(access)) = accesses.get(access.index()) {
-                        // A section of the callee that is a part of one around the call goes on.
-                        let ended = mapped(influence.ended, sections).without(held);
-                        self.add_influence(&mut all, Influence { root: Root::Access(*access), ended });
-                    }
-                }
+        // Sections of the callee have ended when it returns; those that were open before go on.
+        let own = self.brought_to(through.of(&callee.result), held);
+        let question = self.brought_to(through.of(&callee.refusals), held);
+        let mut result = Gathering::default();
+        result.add_all(&self.influence[id.index()]);
+        result.add_all(&own);
+        for influence in &own {
+            if let Root::Access(access) = influence.root
+                && let Some(access) = self.summary.accesses.get(access.index())
+            {
+                result.add_all(&self.contents(&access.base, held));
             }
         }
-        all
+        self.influence[id.index()] = result.finish();
+        self.add_guard(id, question);
     }
 }
 
@@ -235,10 +219,47 @@ pub(super) enum Around {
     Nothing,
 }
 
-/// Where the parameters of a callee come from.
-struct Given<'g> {
-    arguments: &'g [Influences],
-    rest: &'g Influences,
+/// How a callee's influences look from the caller's side.
+struct Through<'t> {
+    given: &'t [Influences],
+    /// Of parameters that are not among the arguments.
+    rest: &'t Influences,
+    accesses: Vec<Option<AccessId>>,
+    sections: &'t [Option<usize>],
+    held: SectionSet,
+}
+
+impl Through<'_> {
+    fn of(&self, influences: &Influences) -> Influences {
+        let mut all = Gathering::default();
+        self.gather(&mut all, influences);
+        all.finish()
+    }
+
+    fn gather(&self, all: &mut Gathering, influences: &Influences) {
+        for influence in influences {
+            match influence.root {
+                Root::Parameter(position) => {
+                    all.add_all(self.given.get(usize::from(position)).unwrap_or(self.rest));
+                }
+                Root::Access(access) => {
+                    if let Some(Some(access)) = self.accesses.get(access.index()) {
+                        // A section of the callee that is a part of one around the call goes on.
+                        let ended = mapped(influence.ended, self.sections).without(self.held);
+                        all.add(Influence { root: Root::Access(*access), ended });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether all accesses that influences come from have been put in.
+    fn is_settled(&self, influences: &Influences) -> bool {
+        influences.iter().all(|influence| match influence.root {
+            Root::Access(access) => access.index() < self.accesses.len(),
+            Root::Parameter(_) => true,
+        })
+    }
 }
 
 fn mapped(set: SectionSet, sections: &[Option<usize>]) -> SectionSet {

@@ -1,14 +1,16 @@
 //! Calls of library code: what its model says, put into a summary.
 
 use location::MethodName;
+use smallvec::SmallVec;
 
 use super::compose::{Composing, is_local};
-use super::instantiate::Around;
 use super::holding::Holding;
-use super::{Access, Influence, Influences, Root, SummarySection};
+use super::influences::Gathering;
+use super::instantiate::Around;
+use super::{Access, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, SectionSet, Start};
+use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -36,11 +38,13 @@ impl Composing<'_, '_> {
         let skip = usize::from(!is_static);
         self.is_taken[id.index()] = match model.returns {
             Returns::Removed => true,
-            Returns::Replaced(index) => arguments.get(usize::from(index) + skip).is_some_and(|one| one.objects.is_empty()),
+            Returns::Replaced(index) => {
+                arguments.get(usize::from(index) + skip).is_some_and(|argument| argument.objects.is_empty())
+            }
             _ => false,
         };
-        let computed = self.run_in_place(id, event, model, section, arguments, skip);
-        self.influence[id.index()] = Influences::new();
+        let computed = self.run_functions(id, event, model, section, arguments, skip);
+        self.influence[id.index()] = Influences::default();
         self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
         self.library_result(id, model, object, arguments, skip, &computed);
         true
@@ -113,19 +117,19 @@ impl Composing<'_, '_> {
         if let Some(section) = section {
             held.insert(section);
         }
-        let (control, guards) = (self.control(event), self.guards(event));
-        let mut given = computed.clone();
+        let (control, guards) = (self.control(id, event), self.guards(event));
+        let mut given = Gathering::default();
+        given.add_all(computed);
         for argument in &arguments[skip.min(arguments.len())..] {
-            for influence in self.given(argument, held) {
-                self.add_influence(&mut given, influence);
-            }
+            self.given(&mut given, argument, held);
         }
+        let given = given.finish();
         let expects = match model.revalidates {
             Some(Revalidation::Expects(index)) => arguments
                 .get(usize::from(index) + skip)
                 .map(|argument| self.influences(&argument.sources))
                 .unwrap_or_default(),
-            _ => Influences::new(),
+            _ => Influences::default(),
         };
         for effect in model.effects() {
             let base = match effect.target {
@@ -140,12 +144,12 @@ impl Composing<'_, '_> {
                 if (is_write && !effect.access.writes()) || (!is_write && !self.is_read(model, effect.access)) {
                     continue;
                 }
-                let mut value = if is_write { given.clone() } else { Influences::new() };
-                if let (true, Some(read)) = (is_write, seen) {
-                    self.add_influence(
-                        &mut value,
-                        Influence { root: Root::Access(read), ended: SectionSet::default() },
-                    );
+                let mut value = Gathering::default();
+                if is_write {
+                    value.add_all(&given);
+                    if let Some(read) = seen {
+                        value.add_all(&Influences::one(Root::Access(read)));
+                    }
                 }
                 let added = self.add_access(Access {
                     base: base.clone(),
@@ -154,11 +158,11 @@ impl Composing<'_, '_> {
                     spot: self.spot(event.pc, event.line),
                     event: id,
                     held,
-                    value,
+                    value: value.finish(),
                     address: given.clone(),
                     control: control.clone(),
                     guards: guards.clone(),
-                    expects: if is_write { expects.clone() } else { Influences::new() },
+                    expects: if is_write { expects.clone() } else { Influences::default() },
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
                     is_keyed: model.key.is_some(),
@@ -168,10 +172,10 @@ impl Composing<'_, '_> {
                     seen = added;
                 }
                 if let (false, Some(read)) = (is_write, added) {
-                    let mut yielded = std::mem::take(&mut self.influence[id.index()]);
-                    let own = Influence { root: Root::Access(read), ended: SectionSet::default() };
-                    self.add_influence(&mut yielded, own);
-                    self.influence[id.index()] = yielded;
+                    let mut yielded = Gathering::default();
+                    yielded.add_all(&self.influence[id.index()]);
+                    yielded.add_all(&Influences::one(Root::Access(read)));
+                    self.influence[id.index()] = yielded.finish();
                 }
             }
         }
@@ -194,54 +198,41 @@ impl Composing<'_, '_> {
     ) {
         let held = self.sections(self.outline.events[id.index()].held);
         let read = std::mem::take(&mut self.influence[id.index()]);
-        let mut result = Influences::new();
-        let all = |composing: &Self, into: &mut Influences, arguments: &[Argument]| {
-            for argument in arguments {
-                for influence in composing.given(argument, held) {
-                    composing.add_influence(into, influence);
-                }
-            }
+        let all = |composing: &Self, arguments: &[Argument]| {
+            let mut all = Gathering::default();
+            arguments.iter().for_each(|argument| composing.given(&mut all, argument, held));
+            all.finish()
         };
-        match model.returns {
-            Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {}
-            Returns::Computed => all(self, &mut result, arguments),
-            Returns::FromState => {
-                result = read;
-                // What an object holds that only this method knows comes from where the object and its parts came from.
-                if object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object)) {
-                    all(self, &mut result, &arguments[..skip.min(arguments.len())]);
-                }
+        let result = match model.returns {
+            Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {
+                Influences::default()
             }
-            Returns::Fresh => {
-                result = read;
-                all(self, &mut result, arguments);
+            Returns::Computed => all(self, arguments),
+            // What an object holds that only this method knows comes from where the object and its parts came from.
+            Returns::FromState if object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object)) => {
+                joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
             }
+            Returns::FromState => read,
+            Returns::Fresh => joined(&read, &all(self, arguments)),
             Returns::Receiver | Returns::View(_) => {
-                all(self, &mut result, &arguments[..skip.min(arguments.len())]);
                 self.result_name[id.index()] = object;
+                all(self, &arguments[..skip.min(arguments.len())])
             }
-            Returns::Argument(index) => {
-                if let Some(argument) = arguments.get(usize::from(index) + skip) {
-                    all(self, &mut result, std::slice::from_ref(argument));
+            Returns::Argument(index) => match arguments.get(usize::from(index) + skip) {
+                Some(argument) => {
                     self.result_name[id.index()] = Some(self.settle(&argument.name));
+                    self.influences(&argument.sources)
                 }
-            }
-        }
-        for influence in computed {
-            self.add_influence(&mut result, *influence);
-        }
+                None => Influences::default(),
+            },
+        };
         // The section of the call has ended when it returns.
-        for influence in &mut result {
-            if let Root::Access(access) = influence.root {
-                influence.ended = influence.ended.union(self.held_at(access).without(held));
-            }
-        }
-        self.influence[id.index()] = result;
+        self.influence[id.index()] = self.brought_to(joined(&result, computed), held);
     }
 
     /// Functions that the call runs, before it returns or as a task of their own: lambdas made in this method. Tells where
     /// their results come from.
-    fn run_in_place(
+    fn run_functions(
         &mut self,
         id: EventId,
         event: &Event,
@@ -250,36 +241,36 @@ impl Composing<'_, '_> {
         arguments: &[Argument],
         skip: usize,
     ) -> Influences {
-        let mut computed = Influences::new();
-        // The functions are given what the object holds, which is as old as the object where only this method knows it.
-        let mut elements = Influences::new();
-        let held = self.sections(event.held);
-        for argument in &arguments[..skip.min(arguments.len())] {
-            for influence in self.given(argument, held) {
-                self.add_influence(&mut elements, influence);
-            }
-        }
         let started = match model.starts {
             Some(model::Start { task: model::Task::Argument(index), .. }) => Some(index),
             _ => model.wraps,
         };
-        let runs = model.runs.iter().filter(|index| Some(*index) != started);
         let in_place = match section {
             Some(section) if model.runs_inside => Around::Section(section),
             _ => Around::Caller,
         };
-        let functions: Vec<(u8, Around)> =
-            runs.map(|index| (index, in_place)).chain(started.map(|index| (index, Around::Nothing))).collect();
+        let runs = model.runs.iter().filter(|index| Some(*index) != started).map(|index| (index, in_place));
+        let functions: SmallVec<[(u8, Around); 2]> =
+            runs.chain(started.map(|index| (index, Around::Nothing))).collect();
+        if functions.is_empty() {
+            return Influences::default();
+        }
+        // They are given what the object holds, which is as old as the object where only this method knows it.
+        let held = self.sections(event.held);
+        let mut elements = Gathering::default();
+        arguments[..skip.min(arguments.len())]
+            .iter()
+            .for_each(|argument| self.given(&mut elements, argument, held));
+        let elements = elements.finish();
+        let mut computed = Gathering::default();
         for (index, around) in functions {
             let Some((target, captured)) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
             let Some(body) = (self.known)(target) else { continue };
-            self.influence[id.index()] = Influences::new();
+            self.influence[id.index()] = Influences::default();
             self.instantiate(id, event, &captured, body, around, &elements);
-            for influence in std::mem::take(&mut self.influence[id.index()]) {
-                self.add_influence(&mut computed, influence);
-            }
+            computed.add_all(&self.influence[id.index()]);
         }
-        computed
+        computed.finish()
     }
 }
 
@@ -300,6 +291,13 @@ fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
 /// Whether to do it twice is to do it once, and the answer tells which it was.
 fn is_repeatable(model: CallModel) -> bool {
     model.revalidates == Some(Revalidation::ByResult) && model.returns == Returns::FromState
+}
+
+fn joined(some: &Influences, more: &Influences) -> Influences {
+    let mut all = Gathering::default();
+    all.add_all(some);
+    all.add_all(more);
+    all.finish()
 }
 
 /// The state of an array is its elements, wherever it is touched from.

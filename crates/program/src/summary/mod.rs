@@ -9,13 +9,13 @@
 
 mod compose;
 mod holding;
+mod influences;
 mod instantiate;
 mod library;
 mod order;
 mod uses;
 
 use location::{ClassName, MethodName};
-use smallvec::SmallVec;
 
 use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, SectionSet};
@@ -23,6 +23,7 @@ use crate::outline::{EventId, Member, Name, SectionSet};
 pub use compose::Summaries;
 pub(crate) use compose::outlines;
 pub use holding::{Holding, Holdings};
+pub use influences::Influences;
 pub use order::components;
 pub use uses::{LateUse, LateUseKind};
 pub(crate) use order::components_of;
@@ -53,9 +54,6 @@ pub struct Influence {
     pub root: Root,
     pub ended: SectionSet,
 }
-
-/// Sorted by root, each once.
-pub type Influences = SmallVec<[Influence; 2]>;
 
 /// A place in the code that a summary remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -2,7 +2,7 @@
 
 use location::MethodName;
 
-use super::compose::{Composing, compose};
+use super::compose::{Compose, Composing};
 use super::{AccessId, Influences, Root, Summaries};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
@@ -35,7 +35,8 @@ impl Summaries {
         let Some(outline) = self.outline(method) else { return Vec::new() };
         let known = |callee: MethodId| self.summary(callee);
         let component = [method];
-        let composing = compose(program, calls, &self.holdings, method, &component, outline, &known);
+        let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
+        let composing = compose.composed(method, outline, &known);
         let mut found = Vec::new();
         for (index, event) in outline.events.iter().enumerate() {
             let id = EventId(index as u32);

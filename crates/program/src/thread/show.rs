@@ -15,6 +15,12 @@ pub fn show_threads(program: &Program, calls: &Calls, threads: &Threads, method:
     for (label, methods) in [("called by", calls.callers(method)), ("calls", calls.callees(method))] {
         list(&mut text, label, methods.iter().map(|other| program.names.readable_method(program.method_name(*other))));
     }
+    let reflection = calls.reflection(program, method);
+    list(
+        &mut text,
+        "not followed: calls through",
+        reflection.iter().map(|called| program.names.readable_method(*called)),
+    );
     let entries = threads.of_method(method);
     if entries.is_empty() {
         text.push_str("no thread comes here\n");

@@ -1,0 +1,149 @@
+//! `--cache DIR`: answers of earlier checks, kept by everything that they depend on.
+//!
+//! An answer is found again only if this very program would give it: the name of its file is a hash over the program
+//! itself, the settings, and the bytes of all classes that are checked or known. So nothing ever has to be thrown away,
+//! and what is damaged is told and made anew. Files are written beside their place and moved there, so that two runs
+//! never see half of one.
+
+mod answer;
+mod sha256;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use classfile::ClassSource;
+use rayon::prelude::*;
+
+pub(crate) use answer::Answer;
+use sha256::{Digest, Sha256};
+
+use crate::input::Inputs;
+use crate::output;
+
+/// The first bytes of every file; the number changes with the form of what follows.
+const MAGIC: &[u8] = b"fissure answer 1\n";
+
+/// Everything that an answer depends on, as one number.
+pub(crate) struct Key(Digest);
+
+impl Key {
+    /// For the program that is running, and these settings.
+    pub(crate) fn new(settings: &[String]) -> std::io::Result<Key> {
+        let own = fs::read(std::env::current_exe()?)?;
+        let mut hash = Sha256::new();
+        hash.field(MAGIC);
+        hash.field(&Sha256::of(&own));
+        hash.field(env!("CARGO_PKG_VERSION").as_bytes());
+        settings.iter().for_each(|setting| hash.field(setting.as_bytes()));
+        Ok(Key(hash.finish()))
+    }
+
+    /// The same with what was read, in this order.
+    pub(crate) fn with(self, inputs: &Inputs) -> Key {
+        let of_class = |source: &ClassSource| {
+            let mut hash = Sha256::new();
+            hash.field(source.path.as_bytes());
+            hash.field(&source.bytes);
+            hash.finish()
+        };
+        let classes: Vec<Digest> = inputs.sources.par_iter().map(of_class).collect();
+        let mut hash = Sha256::new();
+        hash.field(&self.0);
+        hash.field(&(classes.len() as u64).to_le_bytes());
+        classes.iter().for_each(|class| hash.field(class));
+        for skipped in &inputs.skipped {
+            hash.field(skipped.path.as_bytes());
+            hash.field(skipped.reason.as_bytes());
+        }
+        Key(hash.finish())
+    }
+}
+
+/// The folder that holds answers.
+pub(crate) struct Cache {
+    folder: PathBuf,
+}
+
+impl Cache {
+    pub(crate) fn new(folder: &Path) -> Cache {
+        Cache { folder: folder.to_owned() }
+    }
+
+    fn file(&self, key: &Key) -> PathBuf {
+        let name: String = key.0.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(format!("{name}.answer"))
+    }
+
+    /// The answer of an earlier run. One that cannot be used is told, and is as good as none.
+    pub(crate) fn get(&self, key: &Key) -> Option<Answer> {
+        let path = self.file(key);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+            Err(error) => {
+                output::complain(&format!("cannot read `{}` from the cache: {error}", path.display()));
+                return None;
+            }
+        };
+        let answer = unsealed(key, &bytes).and_then(Answer::read);
+        if answer.is_none() {
+            output::complain(&format!("`{}` in the cache is damaged and is made anew", path.display()));
+        }
+        answer
+    }
+
+    /// Keeps an answer. Where that is not possible, it is told, and the run goes on.
+    pub(crate) fn put(&self, key: &Key, answer: &Answer) {
+        let path = self.file(key);
+        let written = fs::create_dir_all(&self.folder).and_then(|()| output::replace(&path, &sealed(key, answer)));
+        if let Err(error) = written {
+            output::complain(&format!("cannot write `{}` to the cache: {error}", path.display()));
+        }
+    }
+}
+
+/// Magic, key, hash of what follows, answer.
+fn sealed(key: &Key, answer: &Answer) -> Vec<u8> {
+    let body = answer.write();
+    [MAGIC, &key.0, &Sha256::of(&body), &body].concat()
+}
+
+/// The answer's bytes, if all of them are as they were written, for this key.
+fn unsealed<'b>(key: &Key, bytes: &'b [u8]) -> Option<&'b [u8]> {
+    let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&key.0)?;
+    let (hash, body) = rest.split_first_chunk::<32>()?;
+    (Sha256::of(body) == *hash).then_some(body)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(bytes: &[u8], setting: &str) -> Key {
+        let sources = vec![ClassSource { path: "A.class".to_owned(), bytes: bytes.to_vec() }];
+        Key::new(&[setting.to_owned()]).expect("the test itself can be read").with(&Inputs { sources, skipped: vec![] })
+    }
+
+    #[test]
+    fn keys_tell_inputs_and_settings_apart() {
+        let keys = [key(b"a", "x").0, key(b"b", "x").0, key(b"a", "y").0];
+        assert!(keys[0] != keys[1] && keys[0] != keys[2] && keys[1] != keys[2]);
+        assert_eq!(keys[0], key(b"a", "x").0);
+    }
+
+    #[test]
+    fn no_damaged_byte_goes_unnoticed() {
+        let (key, other) = (key(b"a", "x"), key(b"b", "x"));
+        let answer = answer::sample();
+        let whole = sealed(&key, &answer);
+        let read = unsealed(&key, &whole).and_then(Answer::read);
+        assert_eq!(format!("{read:?}"), format!("{:?}", Some(answer)));
+        assert!(unsealed(&other, &whole).is_none());
+        for at in 0..whole.len() {
+            let mut damaged = whole.clone();
+            damaged[at] ^= 1;
+            assert!(unsealed(&key, &damaged).is_none(), "byte {at}");
+            assert!(unsealed(&key, &whole[..at]).is_none(), "cut at {at}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Which locks guard a field, and how consistently; and which locks are only ever taken under another one.
+//!
+//! Locks are compared by how they are reached from what they guard, so `this.lock` of one object is not that of another.
+
+use location::Names;
+
+use crate::class::{FieldId, Program};
+use crate::cover::{HeldLock, Relation, outline_locks};
+use crate::model::Section;
+use crate::outline::{Action, Name, NameStep, Start};
+use crate::path::simple_name;
+use crate::sharing::FieldAccess;
+use crate::variable::holder;
+use crate::whole::Whole;
+
+/// A lock that is held at some of the places where a field is touched, or a lock taken.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Guarding {
+    pub lock: Relation,
+    /// How many reads, or takings of a lock, have it.
+    pub reads: usize,
+    pub writes: usize,
+}
+
+/// How a field is guarded. What happens while the object is made does not count.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Guards {
+    pub reads: usize,
+    pub writes: usize,
+    /// The one that is held most often first.
+    pub locks: Vec<Guarding>,
+}
+
+impl Guards {
+    fn add(&mut self, object: &Name, held: &[HeldLock], is_write: bool) {
+        let (reads, writes) = (usize::from(!is_write), usize::from(is_write));
+        self.reads += reads;
+        self.writes += writes;
+        let mut seen: Vec<Relation> = Vec::new();
+        for lock in held.iter().filter_map(|held| Relation::between(object, held)) {
+            if seen.iter().any(|known| known.is_same_lock(&lock)) {
+                continue;
+            }
+            match self.locks.iter_mut().find(|known| known.lock.is_same_lock(&lock)) {
+                Some(known) => {
+                    known.reads += reads;
+                    known.writes += writes;
+                }
+                None => self.locks.push(Guarding { lock: lock.clone(), reads, writes }),
+            }
+            seen.push(lock);
+        }
+    }
+
+    fn sorted(mut self) -> Guards {
+        self.locks.sort_by_key(|guarding| std::cmp::Reverse((guarding.reads + guarding.writes, guarding.writes)));
+        self
+    }
+
+    /// Locks that are held every time.
+    pub fn always(&self) -> impl Iterator<Item = &Relation> {
+        let all = move |guarding: &&Guarding| (guarding.reads, guarding.writes) == (self.reads, self.writes);
+        self.locks.iter().filter(all).map(|guarding| &guarding.lock)
+    }
+}
+
+impl Whole<'_> {
+    /// Which locks are held where the field itself, or the contents of what it holds, is read and written.
+    pub fn guards(&self, field: FieldId, of_contents: bool) -> Guards {
+        let mut guards = Guards::default();
+        for access in self.sharings().accesses(field) {
+            if access.of_contents != of_contents || access.is_initial {
+                continue;
+            }
+            let Some((object, held)) = self.touched(access) else { continue };
+            guards.add(&object, &held, access.is_write);
+        }
+        guards.sorted()
+    }
+
+    /// Which locks are held where the lock that a field holds is taken; told as reads.
+    pub fn guards_of_lock(&self, field: FieldId) -> Guards {
+        let mut guards = Guards::default();
+        for method in self.program.methods() {
+            let Some(outline) = &self.outlines()[method.index()] else { continue };
+            for section in &outline.sections {
+                let is_it = holder(&section.lock).and_then(|holder| self.program.resolve_field(holder)) == Some(field);
+                if !is_it || section.reentrant {
+                    continue;
+                }
+                let mut held = outline_locks(outline, section.inside);
+                held.extend(self.cover().held_by_callers(method));
+                // The same lock around itself says nothing.
+                held.retain(|held| held.kind != section.kind || !held.name.same(&section.lock));
+                let mut owner = section.lock.clone();
+                owner.steps.pop();
+                guards.add(&owner, &held, false);
+            }
+        }
+        guards.sorted()
+    }
+
+    /// The object whose field an event touches, and what is held there.
+    fn touched(&self, access: &FieldAccess) -> Option<(Name, Vec<HeldLock>)> {
+        let outline = self.outlines()[access.at.method.index()].as_ref()?;
+        let event = outline.events.get(access.at.event.index())?;
+        let mut object = match &event.action {
+            Action::Read { base, .. } | Action::Write { base, .. } => base.clone(),
+            Action::Call { arguments, .. } => arguments.first()?.name.clone(),
+            Action::Lambda { .. } | Action::Wait(_) => return None,
+        };
+        if access.of_contents {
+            // From the container back to the object that holds it.
+            object.steps.pop();
+        }
+        let mut held = outline_locks(outline, event.held);
+        held.extend(self.cover().held_by_callers(access.at.method));
+        if let Action::Call { method, .. } = &event.action
+            && self.calls.model(self.program, *method, method.class).is_some_and(|model| model.section == Section::Own)
+        {
+            // The container guards its contents itself; no client can hold that lock.
+            return None;
+        }
+        Some((object, held))
+    }
+}
+
+/// Lines that tell what guards a field.
+pub fn show_guards(whole: &Whole<'_>, field: FieldId) -> String {
+    let mut text = String::new();
+    let is_final = whole.program.field(field).access.is_final();
+    for (of_contents, label) in [(false, ""), (true, "contents ")] {
+        if is_final && !of_contents {
+            continue;
+        }
+        let guards = whole.guards(field, of_contents);
+        for guarding in guards.locks.iter().take(3) {
+            text.push_str(&format!(
+                "  {label}under {} at {} of {} reads and {} of {} writes\n",
+                readable(whole.program, &guarding.lock),
+                guarding.reads,
+                guards.reads,
+                guarding.writes,
+                guards.writes,
+            ));
+        }
+    }
+    let taken = whole.guards_of_lock(field);
+    if taken.reads > 0 {
+        let outer: Vec<String> = taken.always().map(|lock| readable(whole.program, lock)).collect();
+        let only = if outer.is_empty() { String::new() } else { format!(", only ever under {}", outer.join(" and ")) };
+        let places = if taken.reads == 1 { "place" } else { "places" };
+        text.push_str(&format!("  taken as a lock at {} {places}{only}\n", taken.reads));
+    }
+    text
+}
+
+/// A lock as it is reached from what it guards.
+fn readable(program: &Program, lock: &Relation) -> String {
+    let names = &program.names;
+    let (owner, name) = lock.parts();
+    let start = match (owner, name.start) {
+        (None, Start::Static(field)) => {
+            format!("{}.{}", simple_name(names, field.class), names.text(field.name))
+        }
+        (None, Start::Class(class)) => format!("{}.class", simple_name(names, class)),
+        (None, _) => "*".to_owned(),
+        (Some([]), _) => "this".to_owned(),
+        (Some(steps), _) => format!("(its holder by {})", steps_of(names, steps)),
+    };
+    format!("{start}{}", steps_of(names, &name.steps))
+}
+
+fn steps_of(names: &Names, steps: &[NameStep]) -> String {
+    let each = steps.iter().map(|step| match step {
+        NameStep::Field(field) => format!(".{}", names.text(field.name)),
+        NameStep::Constant(index) => format!("[{index}]"),
+        NameStep::Element(_) => "[...]".to_owned(),
+    });
+    each.collect()
+}

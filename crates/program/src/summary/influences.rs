@@ -1,0 +1,138 @@
+//! Where values come from, as summaries keep it: sets that are shared by all accesses that have them.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::{Influence, Root};
+use crate::outline::SectionSet;
+
+/// More influences than this are cut.
+const MAX_INFLUENCES: usize = 24;
+
+/// Sorted by root, each once. Cheap to clone.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Influences(Option<Arc<[Influence]>>);
+
+impl Influences {
+    pub(super) fn one(root: Root) -> Influences {
+        Influences(Some(Arc::new([Influence { root, ended: SectionSet::default() }])))
+    }
+
+    /// Whether both are one piece of memory, or empty.
+    pub(super) fn is_same(&self, other: &Influences) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// With further sections ended, for each root those that `ended` tells.
+    pub(super) fn with_ended(self, ended: impl Fn(Root) -> SectionSet) -> Influences {
+        if self.iter().all(|influence| ended(influence.root).without(influence.ended).is_empty()) {
+            return self;
+        }
+        let each = self
+            .iter()
+            .map(|influence| Influence { root: influence.root, ended: influence.ended.union(ended(influence.root)) });
+        Influences(Some(each.collect()))
+    }
+}
+
+impl Deref for Influences {
+    type Target = [Influence];
+
+    fn deref(&self) -> &[Influence] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl<'i> IntoIterator for &'i Influences {
+    type Item = &'i Influence;
+    type IntoIter = std::slice::Iter<'i, Influence>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+/// Influences on the way to a set.
+#[derive(Default)]
+pub(super) struct Gathering {
+    /// The first set, as long as nothing else has come.
+    first: Influences,
+    all: SmallVec<[Influence; 8]>,
+}
+
+impl Gathering {
+    pub(super) fn add_all(&mut self, more: &Influences) {
+        if more.is_empty() || more.is_same(&self.first) {
+            return;
+        }
+        if self.first.is_empty() && self.all.is_empty() {
+            self.first = more.clone();
+        } else {
+            more.iter().for_each(|influence| self.add(*influence));
+        }
+    }
+
+    pub(super) fn add(&mut self, influence: Influence) {
+        if !self.first.is_empty() {
+            self.all.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        match self.all.binary_search_by_key(&influence.root, |known| known.root) {
+            Ok(at) => self.all[at].ended = self.all[at].ended.union(influence.ended),
+            Err(at) if self.all.len() < MAX_INFLUENCES => self.all.insert(at, influence),
+            Err(_) => {}
+        }
+    }
+
+    pub(super) fn finish(self) -> Influences {
+        if self.all.is_empty() { self.first } else { Influences(Some(Arc::from(self.all.as_slice()))) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::AccessId;
+
+    fn influence(access: u32, ended: u64) -> Influence {
+        Influence { root: Root::Access(AccessId(access)), ended: SectionSet(ended) }
+    }
+
+    #[test]
+    fn gathers_each_root_once_in_order() {
+        let mut gathering = Gathering::default();
+        for (access, ended) in [(3, 1), (1, 0), (3, 2)] {
+            gathering.add(influence(access, ended));
+        }
+        let both = gathering.finish();
+        assert_eq!(*both, [influence(1, 0), influence(3, 3)]);
+        let mut gathering = Gathering::default();
+        gathering.add_all(&both);
+        gathering.add_all(&Influences::one(Root::Parameter(0)));
+        assert_eq!(gathering.finish().len(), 3);
+    }
+
+    #[test]
+    fn a_set_that_comes_alone_is_shared() {
+        let one = Influences::one(Root::Parameter(2));
+        let mut gathering = Gathering::default();
+        gathering.add_all(&Influences::default());
+        gathering.add_all(&one);
+        gathering.add_all(&one);
+        assert!(gathering.finish().is_same(&one));
+        assert!(one.clone().with_ended(|_| SectionSet::default()).is_same(&one));
+        assert_eq!(one.with_ended(|_| SectionSet(4))[0].ended, SectionSet(4));
+    }
+
+    #[test]
+    fn too_many_are_cut() {
+        let mut gathering = Gathering::default();
+        (0..100).for_each(|access| gathering.add(influence(access, 0)));
+        assert_eq!(gathering.finish().len(), MAX_INFLUENCES);
+    }
+}
