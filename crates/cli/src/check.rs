@@ -71,10 +71,8 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     progress.tell(&format!("reading {} classes", inputs.sources.len()));
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
-    let checked = {
-        let settings = program::Settings { strict: args.strict, ..args.settings.settings() };
-        detect_static::check_with(&program, detectors, settings)
-    };
+    let settings = program::Settings { strict: args.strict, ..args.settings.settings() };
+    let checked = detect_static::check_with(&program, detectors, settings);
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
@@ -96,6 +94,7 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
 /// Everything that the answer depends on.
 fn key(args: &CheckArgs, detectors: &[&Detector], known: &Known, inputs: &input::Inputs) -> Result<Key> {
     let mut settings = vec![format!("{:?}", args.settings), known.platform.version().to_owned()];
+    settings.push(format!("strict {}", args.strict));
     settings.extend(detectors.iter().map(|detector| detector.name.to_owned()));
     let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?.with(inputs);
     let others = known::paths(&args.known)?;
