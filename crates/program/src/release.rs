@@ -21,17 +21,41 @@ pub struct Release<'r> {
 impl Release<'_> {
     /// Whether others may know the object that an instruction of a method makes when it comes to an event.
     pub fn is_let_out(&self, method: MethodId, register: u32, before: EventId) -> bool {
-        self.gets_out(method, before, |object| matches!(object, Object::New { register: made, .. } if *made == register))
+        let Some(outline) = self.summaries.outline(method) else { return true };
+        let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
+        let made = outline.events.iter().position(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                self.program.names.text(method.name) == "<init>"
+                    && arguments.first().is_some_and(|first| first.objects.iter().any(is_it))
+            }
+            _ => false,
+        });
+        self.gets_out(outline, made.map(|made| EventId(made as u32)), before, is_it)
     }
 
     /// The same for an object that an event yields.
     pub fn is_passed_on(&self, method: MethodId, yielded: EventId, before: EventId) -> bool {
-        self.gets_out(method, before, |object| *object == Object::Event(yielded))
+        let Some(outline) = self.summaries.outline(method) else { return true };
+        self.gets_out(outline, Some(yielded), before, |object| *object == Object::Event(yielded))
     }
 
-    fn gets_out(&self, method: MethodId, before: EventId, is_it: impl Fn(&Object) -> bool) -> bool {
-        let Some(outline) = self.summaries.outline(method) else { return true };
-        self.let_out(outline, &is_it, MAX_DEPTH).any(|event| outline.may_follow(event, before))
+    /// Whether an object gets out on the way from where it comes from to an event; in the next round it is another one.
+    fn gets_out(
+        &self,
+        outline: &Outline,
+        from: Option<EventId>,
+        before: EventId,
+        is_it: impl Fn(&Object) -> bool,
+    ) -> bool {
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        self.let_out(outline, &is_it, MAX_DEPTH).any(|event| match from {
+            Some(from) if block_of(event) == block_of(before) && event < before => !(event < from && from <= before),
+            Some(from) => {
+                let home = block_of(from);
+                block_of(before) != home && outline.reached_from(event, |block| block == home)[block_of(before)]
+            }
+            None => outline.may_follow(event, before),
+        })
     }
 
     /// The events by which an object gets out.

@@ -5,6 +5,9 @@ use program::sharing::{FieldAccess, Sharing};
 use program::thread::{At, EntryId};
 use program::{MethodId, Variable, Whole};
 
+/// More callers than this are not asked.
+const MAX_CALLERS: usize = 100;
+
 /// Whether a thread other than the one that runs an event of a method may write the variable around that time.
 pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Variable) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
@@ -15,7 +18,7 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
     // Touched in ways that only summaries see.
     let Some(sharing) = sharing else { return true };
     if !sharing.is_shared() {
-        return false;
+        return is_started_unseen(whole, method, sharing);
     }
     let here = threads.of_method(method);
     if let Sharing::SingleWriter(writer) = sharing
@@ -39,6 +42,36 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
     });
     // The container may be written by whoever else has it.
     is_written || (of_contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
+}
+
+/// Whether something is started that could not be traced, and may be what leads to the method: then one thread that is
+/// known says little.
+fn is_started_unseen(whole: &Whole<'_>, method: MethodId, sharing: Sharing) -> bool {
+    let depends_on_threads = matches!(sharing, Sharing::OneThread(_) | Sharing::NeverAtOnce | Sharing::Unreached);
+    let threads = whole.threads();
+    if !depends_on_threads || threads.unknown_starts().is_empty() {
+        return false;
+    }
+    let program = whole.program;
+    let tasks = ["java/lang/Runnable", "java/util/concurrent/Callable"].map(|name| program.names.class(name));
+    let is_task = |method: MethodId| {
+        let name = program.method_name(method);
+        matches!(program.names.text(name.name), "run" | "call")
+            && tasks.iter().any(|task| program.is_subtype(name.class, *task))
+            && threads.entries().iter().all(|entry| entry.method != Some(method))
+    };
+    let mut seen = vec![method];
+    let mut next = 0;
+    while let Some(method) = seen.get(next).copied() {
+        next += 1;
+        if is_task(method) {
+            return true;
+        }
+        if seen.len() < MAX_CALLERS {
+            seen.extend(whole.calls.callers(method).iter().filter(|caller| !seen.contains(caller)).copied().collect::<Vec<_>>());
+        }
+    }
+    false
 }
 
 fn has_write(accesses: &[FieldAccess]) -> bool {

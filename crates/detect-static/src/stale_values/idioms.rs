@@ -43,7 +43,7 @@ impl Looking<'_> {
             access.is_write
                 && access.held.contains(stale.first)
                 && access.value.is_empty()
-                && matches!(access.member, Member::Field(_) | Member::Static(_))
+                && matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(_))
                 && self.variable(access) == Some(stale.variable)
         })
     }
@@ -162,7 +162,7 @@ impl Looking<'_> {
     fn is_harmless(&self, stale: &Stale, write: &Access) -> bool {
         stale.how == Use::Decides
             && stale.variable == stale.written
-            && (write.is_repeatable && !self.decides_more(stale, write)
+            && (write.is_repeatable && self.access(stale.read).is_keyed && !self.decides_more(stale, write)
                 || self.is_one_way(stale.variable)
                     && (self.is_signal(stale.variable) || !self.decides_more(stale, write)))
     }

@@ -193,14 +193,28 @@ impl Looking<'_> {
     fn is_guarded(&self, section: usize, read: &Access, variable: Variable) -> bool {
         let is_volatile = self.summary.sections[section].kind == LockKind::Own
             && matches!(read.member, Member::Field(_) | Member::Static(_));
-        is_volatile
-            && read.held.iter().map(|section| &self.summary.sections[section]).any(|around| {
-                let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
-                around.kind != LockKind::Own
-                    && Relation::between(&read.base, &held).is_some_and(|relation| {
-                        self.whole.cover().covers(&self.whole.variables, variable, &relation)
-                    })
+        if !is_volatile {
+            return false;
+        }
+        let held = read.held.iter().map(|section| &self.summary.sections[section]).map(|around| HeldLock {
+            name: around.lock.clone(),
+            kind: around.kind,
+            mode: around.mode,
+        });
+        // A lock that is held in one way or another, on each path by another section.
+        let outline = self.whole.summaries.outline(self.method);
+        let perhaps = outline.into_iter().flat_map(|outline| {
+            let sections = outline.events[read.event.index()].perhaps.iter();
+            sections.filter_map(|section| outline.sections.get(section)).map(|around| HeldLock {
+                name: around.lock.clone(),
+                kind: around.kind,
+                mode: around.mode,
             })
+        });
+        held.chain(perhaps).filter(|held| held.kind != LockKind::Own).any(|held| {
+            Relation::between(&read.base, &held)
+                .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
+        })
     }
 
     /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in.

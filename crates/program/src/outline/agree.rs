@@ -9,7 +9,6 @@ use location::Names;
 use smallvec::SmallVec;
 
 use super::Condition;
-use crate::ControlDependence;
 use crate::ir::{BlockId, Body, Op, Value};
 
 /// The two values that a branch compares with each other.
@@ -45,69 +44,55 @@ fn compared(body: &Body, names: Option<&Names>, branch: Value) -> Option<([Value
 
 /// By block: the comparisons that must have come out in one way for it to run.
 pub(super) struct Agreements {
-    blocks: Vec<Option<SmallVec<[u32; 2]>>>,
+    blocks: Vec<SmallVec<[u32; 2]>>,
 }
 
 impl Agreements {
     /// The values must have been equal, or compared by size; or else they must have differed.
     pub(super) fn of(body: &Body, conditions: &[Option<Condition>], are_equal: bool) -> Agreements {
-        let is_compared = |condition: &Option<Condition>| condition.as_ref().is_some_and(|one| one.sides.is_some());
-        if !conditions.iter().any(is_compared) {
-            return Agreements { blocks: Vec::new() };
-        }
-        let mut number = vec![0u32; conditions.len()];
-        let mut next = 0;
+        let mut agreements = Agreements { blocks: Vec::new() };
+        let mut number = 0;
         for (block, condition) in conditions.iter().enumerate() {
-            number[block] = next;
-            next += u32::from(condition.is_some());
+            let Some(condition) = condition else { continue };
+            number += 1;
+            let branch = BlockId::from_index(block);
+            let compared = body.terminator(branch).and_then(|last| compared(body, None, last));
+            let (Some(_), Some((_, equal))) = (&condition.sides, compared) else { continue };
+            let edges = match equal {
+                Some(equal) => [(equal == 0) == are_equal, (equal == 1) == are_equal],
+                None => [are_equal; 2],
+            };
+            for edge in (0..2).filter(|edge| edges[*edge]) {
+                agreements.add(body, branch, edge, number - 1);
+            }
         }
-        let agrees = |branch: BlockId, edge: usize| {
-            let wanted = body.terminator(branch).and_then(|last| compared(body, None, last));
-            is_compared(&conditions[branch.index()])
-                && wanted.is_some_and(|(_, equal)| match equal {
-                    Some(equal) => (equal == edge) == are_equal,
-                    None => are_equal,
-                })
-        };
-        let direct = ControlDependence::of(body);
-        // A block that several branches lead to runs if any of them wants it: only what all ask for is certain.
-        // None stands for not reached yet, which asks for everything.
-        let mut blocks: Vec<Option<SmallVec<[u32; 2]>>> = vec![None; conditions.len()];
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for block in 0..blocks.len() {
-                let mut common: Option<SmallVec<[u32; 2]>> = None;
-                let on = direct.of_block(BlockId::from_index(block));
-                if on.is_empty() {
-                    common = Some(SmallVec::new());
-                }
-                for dependence in on {
-                    let branch = dependence.branch.index();
-                    // A later branch leads back here; the first time nothing was asked.
-                    let asked = if branch >= block { Some(SmallVec::new()) } else { blocks[branch].clone() };
-                    let Some(mut asked) = asked else { continue };
-                    if branch < block
-                        && agrees(dependence.branch, dependence.edge)
-                        && let Err(at) = asked.binary_search(&number[branch])
-                    {
-                        asked.insert(at, number[branch]);
-                    }
-                    common = Some(match common {
-                        None => asked,
-                        Some(known) => known.into_iter().filter(|one| asked.contains(one)).collect(),
-                    });
-                }
-                if common.is_some() && common != blocks[block] {
-                    blocks[block] = common;
-                    changed = true;
+        agreements
+    }
+
+    /// Notes a comparison for all blocks that control reaches only over this edge.
+    fn add(&mut self, body: &Body, branch: BlockId, edge: usize, number: u32) {
+        let mut reached = vec![false; body.block_count()];
+        let mut pending = vec![BlockId::ENTRY];
+        reached[0] = true;
+        while let Some(block) = pending.pop() {
+            let edges = body.block(block);
+            let successors = edges.successors.iter().enumerate();
+            let passed = successors.filter(|(position, _)| block != branch || *position != edge).map(|(_, next)| next);
+            for next in passed.chain(&edges.handlers) {
+                if !std::mem::replace(&mut reached[next.index()], true) {
+                    pending.push(*next);
                 }
             }
         }
-        Agreements { blocks }
+        self.blocks.resize(body.block_count(), SmallVec::new());
+        for block in (0..reached.len()).filter(|block| !reached[*block]) {
+            if self.blocks[block].last() != Some(&number) {
+                self.blocks[block].push(number);
+            }
+        }
     }
 
     pub(super) fn of_block(&self, block: usize) -> SmallVec<[u32; 2]> {
-        self.blocks.get(block).cloned().flatten().unwrap_or_default()
+        self.blocks.get(block).cloned().unwrap_or_default()
     }
 }

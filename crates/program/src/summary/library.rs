@@ -284,7 +284,8 @@ fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
         && match model.revalidates {
             Some(Revalidation::Expects(_)) => true,
             Some(Revalidation::ByResult) => is_used,
-            None => !model.runs.is_empty(),
+            // What is added to what is there is added in any case.
+            None => !model.runs.is_empty() && !(model.key.is_some() && model.runs.contains(2)),
         }
 }
 
