@@ -93,8 +93,14 @@ impl Looking<'_> {
             return true;
         }
         if stale.how == Use::Decides {
-            let looks_again = write.control.iter().any(|influence| {
-                influence.root != Root::Access(stale.read) && self.is_fresh(influence, stale.variable, write)
+            // What a call looks at by itself before it acts is that call's business.
+            let looks_again = write.control.iter().any(|influence| match influence.root {
+                Root::Access(read) if read != stale.read => {
+                    let again = self.access(read);
+                    self.is_fresh(influence, stale.variable, write)
+                        || again.event == write.event && self.variable(again) == Some(stale.variable)
+                }
+                _ => false,
             });
             // What asks for a key answers for that key, and not for how many there are.
             let read = self.access(stale.read);
