@@ -205,7 +205,7 @@ impl Looking<'_> {
         let outline = self.whole.summaries.outline(self.method);
         let perhaps = outline.into_iter().flat_map(|outline| {
             let sections = outline.events[read.event.index()].perhaps.iter();
-            sections.filter_map(|section| outline.sections.get(section)).map(|around| HeldLock {
+            sections.filter_map(move |section| outline.sections.get(section)).map(|around| HeldLock {
                 name: around.lock.clone(),
                 kind: around.kind,
                 mode: around.mode,

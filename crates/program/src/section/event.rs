@@ -68,6 +68,10 @@ pub(super) fn of(
             let Some(operation) = lock::operation(program, method) else { return Event::None };
             let Some(&object) = body.operands(arguments).first() else { return Event::None };
             let named = lock_path(body, program, paths, object, value);
+            // With more than one permit it keeps nobody out.
+            if lock::is_semaphore(program, method.class) && named.1.is_none() {
+                return Event::None;
+            }
             match operation {
                 LockOperation::Acquire(kind, mode) => Event::Enter(open(kind, mode, named, object, false)),
                 LockOperation::TryAcquire(kind, mode) => Event::TryEnter(open(kind, mode, named, object, true)),

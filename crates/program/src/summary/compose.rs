@@ -445,10 +445,8 @@ impl Composing<'_, '_> {
         let mut all = Gathering::default();
         for guard in &self.guards {
             let call = &self.outline.events[guard.call.index()];
-            let comes_later = match call.block == event.block {
-                true => call.pc < event.pc,
-                false => guard.follows[event.block as usize],
-            };
+            let comes_later =
+                if call.block == event.block { call.pc < event.pc } else { guard.follows[event.block as usize] };
             if comes_later {
                 all.add_all(&guard.question);
             }
