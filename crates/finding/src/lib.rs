@@ -13,5 +13,7 @@ pub use rule::{RULES, Rule};
 
 /// The rules by name, for detectors: `finding::rules::STALE_VALUE`.
 pub mod rules {
-    pub use crate::rule::{CHECK_THEN_ACT, NOT_SERIALIZABLE, NOT_SERIALIZABLE_TOGETHER, REACQUIRED_LOCK, STALE_VALUE, SUPERFLUOUS_LOCK};
+    pub use crate::rule::{
+        CHECK_THEN_ACT, NOT_SERIALIZABLE, NOT_SERIALIZABLE_TOGETHER, REACQUIRED_LOCK, STALE_VALUE, SUPERFLUOUS_LOCK,
+    };
 }

@@ -75,8 +75,14 @@ pub static NOT_SERIALIZABLE_TOGETHER: Rule = Rule {
 };
 
 /// All rules, in the order in which a newcomer should read them.
-pub static RULES: &[&Rule] =
-    &[&STALE_VALUE, &CHECK_THEN_ACT, &REACQUIRED_LOCK, &SUPERFLUOUS_LOCK, &NOT_SERIALIZABLE, &NOT_SERIALIZABLE_TOGETHER];
+pub static RULES: &[&Rule] = &[
+    &STALE_VALUE,
+    &CHECK_THEN_ACT,
+    &REACQUIRED_LOCK,
+    &SUPERFLUOUS_LOCK,
+    &NOT_SERIALIZABLE,
+    &NOT_SERIALIZABLE_TOGETHER,
+];
 
 #[cfg(test)]
 mod tests {

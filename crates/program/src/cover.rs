@@ -104,13 +104,14 @@ impl<'c> Cover<'c> {
             NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
             NameStep::Constant(_) | NameStep::Element(_) => true,
         });
-        is_owned && variables.writers(variable).iter().all(|place| {
-            let Some(summary) = self.summaries.summary(place.method) else { return false };
-            let access = &summary.accesses[place.access.index()];
-            let held = locks(summary, access.held);
-            let mut asked = FxHashSet::default();
-            self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
-        })
+        is_owned
+            && variables.writers(variable).iter().all(|place| {
+                let Some(summary) = self.summaries.summary(place.method) else { return false };
+                let access = &summary.accesses[place.access.index()];
+                let held = locks(summary, access.held);
+                let mut asked = FxHashSet::default();
+                self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+            })
     }
 
     /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.
@@ -156,7 +157,8 @@ impl<'c> Cover<'c> {
         climb: usize,
         asked: &mut FxHashSet<MethodId>,
     ) -> bool {
-        if relation.is_held(object, held) || matches!(object.start, Start::New(_)) || self.is_another(object, relation) {
+        if relation.is_held(object, held) || matches!(object.start, Start::New(_)) || self.is_another(object, relation)
+        {
             return true;
         }
         if climb == 0 || !asked.insert(method) {

@@ -67,17 +67,17 @@ impl Release<'_> {
     ) -> impl Iterator<Item = EventId> + 'o {
         let has = move |argument: &Argument| argument.objects.iter().any(is_it);
         let lets_out = move |event: &Event| match &event.action {
-                Action::Write { stored, .. } => has(stored),
-                Action::Lambda { arguments, .. } => arguments.iter().any(has),
-                Action::Call { kind, method, arguments } => {
-                    let positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
-                    positions.map(|(position, _)| position).any(|position| {
-                        let targets = self.calls.targets(self.program, *kind, *method);
-                        self.is_kept_by_library(*kind, *method, position)
-                            || targets.known().iter().any(|target| self.is_kept(*target, position as u16, depth))
-                    })
-                }
-                Action::Read { .. } | Action::Wait(_) => false,
+            Action::Write { stored, .. } => has(stored),
+            Action::Lambda { arguments, .. } => arguments.iter().any(has),
+            Action::Call { kind, method, arguments } => {
+                let positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
+                positions.map(|(position, _)| position).any(|position| {
+                    let targets = self.calls.targets(self.program, *kind, *method);
+                    self.is_kept_by_library(*kind, *method, position)
+                        || targets.known().iter().any(|target| self.is_kept(*target, position as u16, depth))
+                })
+            }
+            Action::Read { .. } | Action::Wait(_) => false,
         };
         let events = outline.events.iter().enumerate();
         events.filter(move |(_, event)| lets_out(event)).map(|(index, _)| EventId(index as u32))

@@ -68,7 +68,9 @@ fn is_started_unseen(whole: &Whole<'_>, method: MethodId, sharing: Sharing) -> b
             return true;
         }
         if seen.len() < MAX_CALLERS {
-            seen.extend(whole.calls.callers(method).iter().filter(|caller| !seen.contains(caller)).copied().collect::<Vec<_>>());
+            seen.extend(
+                whole.calls.callers(method).iter().filter(|caller| !seen.contains(caller)).copied().collect::<Vec<_>>(),
+            );
         }
     }
     false

@@ -84,10 +84,8 @@ impl<'t> Telling<'t> {
         } else {
             fix(&lock, section.kind, is_alone)
         };
-        let sections = SectionPair {
-            first: self.section(section),
-            second: self.section(&summary.sections[stale.second]),
-        };
+        let sections =
+            SectionPair { first: self.section(section), second: self.section(&summary.sections[stale.second]) };
         let mut finding = self.finding(rule, message, steps, fix, [stale.variable, stale.written]);
         finding.locks.insert(lock);
         finding.interleaving = vec![1, 2, 3, 4];

@@ -69,7 +69,9 @@ impl Looking<'_> {
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
-            Use::Written => stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read)),
+            Use::Written => {
+                stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
+            }
         }
     }
 
@@ -156,10 +158,10 @@ impl Looking<'_> {
                 let mut sides = write.compared.iter().filter(|one| one.are_equal).flat_map(|one| &one.sides);
                 sides.any(|side| side.iter().any(is_fresh))
                     || summary.accesses.iter().any(|access| {
-                    access.is_write
-                        && !access.held.intersection(held).is_empty()
-                        && self.variable(access) == Some(version)
-                })
+                        access.is_write
+                            && !access.held.intersection(held).is_empty()
+                            && self.variable(access) == Some(version)
+                    })
             })
     }
 
@@ -205,9 +207,8 @@ impl Looking<'_> {
 
     /// Whether something but the write depends on the old value: another write, or a call that others may notice.
     fn decides_more(&self, stale: &Stale, write: &Access) -> bool {
-        let is_other = |access: &Access| {
-            access.is_write && access.event != write.event && comes_from(&access.control, stale.read)
-        };
+        let is_other =
+            |access: &Access| access.is_write && access.event != write.event && comes_from(&access.control, stale.read);
         if self.summary.accesses.iter().any(is_other) {
             return true;
         }

@@ -82,15 +82,8 @@ impl Looking<'_> {
                         continue;
                     }
                     let write_id = AccessId(index as u32);
-                    let candidate = |(first, second)| Stale {
-                        read,
-                        write: write_id,
-                        first,
-                        second,
-                        how,
-                        variable,
-                        written,
-                    };
+                    let candidate =
+                        |(first, second)| Stale { read, write: write_id, first, second, how, variable, written };
                     found.extend(self.section_pairs(read, write, influence).map(candidate));
                 }
             }
@@ -271,21 +264,15 @@ impl Looking<'_> {
             .filter(|influence| influence.root == Root::Access(stale.read))
             .flat_map(|influence| influence.ended.iter())
             .collect();
-        let over_both: Vec<usize> = read
-            .held
-            .iter()
-            .filter(|section| write.held.contains(*section) && !ended.contains(section))
-            .collect();
+        let over_both: Vec<usize> =
+            read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).collect();
         if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
             return true;
         }
-        let around =
-            over_both.into_iter().map(
-                |section| {
-                    let around = &self.summary.sections[section];
-                    HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
-                },
-            );
+        let around = over_both.into_iter().map(|section| {
+            let around = &self.summary.sections[section];
+            HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
+        });
         let by_callers = cover.held_by_callers(self.method);
         // A wait lets go of the lock however often it is held.
         let is_waited = stale.first == stale.second;

@@ -3,10 +3,10 @@
 use classfile::CallKind;
 use smallvec::SmallVec;
 
+use super::agree::{Agreements, sides};
 use super::flow::{Flow, Places};
 use super::objects::objects;
 use super::order::Blocks;
-use super::agree::{Agreements, sides};
 use super::waits::{Point, Waits};
 use super::{
     Action, Argument, Condition, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start,

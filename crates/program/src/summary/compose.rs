@@ -619,7 +619,13 @@ impl Composing<'_, '_> {
         for condition in &self.outline.refusals {
             self.gather(&mut refusals, &self.outline.conditions[*condition as usize].sources);
         }
-        self.guards.iter().for_each(|guard| refusals.add_all(&guard.question));
+        for guard in &self.guards {
+            // What is caught here does not get to the caller.
+            let block = self.outline.events[guard.call.index()].block as usize;
+            if !self.outline.blocks.successors(block).any(|next| next.is_exceptional) {
+                refusals.add_all(&guard.question);
+            }
+        }
         self.brought_to(refusals.finish(), SectionSet::default())
     }
 

@@ -136,8 +136,7 @@ impl Composing<'_, '_> {
         }
         let control =
             if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
-        let asked =
-            if is_full || callee.accesses.is_empty() { Influences::default() } else { self.guards(event) };
+        let asked = if is_full || callee.accesses.is_empty() { Influences::default() } else { self.guards(event) };
         let mut through = Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held };
         // Accesses that stand together mostly have the same control.
         let mut last: Option<(&Influences, Influences)> = None;

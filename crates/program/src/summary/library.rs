@@ -258,9 +258,7 @@ impl Composing<'_, '_> {
         // They are given what the object holds, which is as old as the object where only this method knows it.
         let held = self.sections(event.held);
         let mut elements = Gathering::default();
-        arguments[..skip.min(arguments.len())]
-            .iter()
-            .for_each(|argument| self.given(&mut elements, argument, held));
+        arguments[..skip.min(arguments.len())].iter().for_each(|argument| self.given(&mut elements, argument, held));
         let elements = elements.finish();
         let mut computed = Gathering::default();
         for (index, around) in functions {
@@ -285,7 +283,7 @@ fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
             Some(Revalidation::Expects(_)) => true,
             Some(Revalidation::ByResult) => is_used,
             // What is added to what is there is added in any case.
-            None => !model.runs.is_empty() && !(model.key.is_some() && model.runs.contains(2)),
+            None => !(model.runs.is_empty() || model.key.is_some() && model.runs.contains(2)),
         }
 }
 

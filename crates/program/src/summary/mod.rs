@@ -25,8 +25,8 @@ pub(crate) use compose::outlines;
 pub use holding::{Holding, Holdings};
 pub use influences::Influences;
 pub use order::components;
-pub use uses::{LateUse, LateUseKind};
 pub(crate) use order::components_of;
+pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;
 pub const MAX_ACCESSES: usize = 96;
