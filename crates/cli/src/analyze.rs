@@ -7,7 +7,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, feed};
+use clap::ValueEnum;
+use clap::builder::PossibleValue;
+use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, Refinement, Without, feed};
+use recording::Follow;
 use report::{Events, Inputs, Report, Run, Skipped};
 use trace::{Action, Reader};
 
@@ -21,7 +24,7 @@ const INCOMPLETE: u8 = 3;
 
 #[derive(Args)]
 pub(crate) struct AnalyzeArgs {
-    /// The trace, text or binary; `-` is standard input
+    /// The trace, text or binary, or the folder that an agent recorded to; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -33,6 +36,14 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long)]
     lock_conflicts: bool,
 
+    /// Let `reduction` do without this refinement, which means more warnings; may be repeated
+    #[arg(long, value_name = "REFINEMENT")]
+    without: Vec<RefinementArg>,
+
+    /// Let `reduction` never judge an access again, as in the paper it comes from
+    #[arg(long)]
+    paper: bool,
+
     /// Where sources are: the folder that holds the top packages; may be repeated
     #[arg(long = "source-root", value_name = "DIR")]
     source_roots: Vec<PathBuf>,
@@ -41,10 +52,32 @@ pub(crate) struct AnalyzeArgs {
     output: OutputArgs,
 }
 
+#[derive(Clone, Copy)]
+pub(crate) struct RefinementArg(pub(crate) Refinement);
+
+impl ValueEnum for RefinementArg {
+    fn value_variants<'a>() -> &'a [RefinementArg] {
+        const VARIANTS: &[RefinementArg] = &[
+            RefinementArg(Refinement::ReentrantLocks),
+            RefinementArg(Refinement::ThreadLocalLocks),
+            RefinementArg(Refinement::HandedOverLocks),
+            RefinementArg(Refinement::ProtectedLocks),
+            RefinementArg(Refinement::WriteProtectedData),
+            RefinementArg(Refinement::SharingStates),
+        ];
+        VARIANTS
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        Some(PossibleValue::new(self.0.id()))
+    }
+}
+
 pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let detectors = select(&args.detectors)?;
     let sources = SourceRoots::given(&args.source_roots)?;
-    let options = Options { lock_conflicts: args.lock_conflicts };
+    let without = args.without.iter().fold(Without::default(), |without, refinement| without.and(refinement.0));
+    let options = Options { lock_conflicts: args.lock_conflicts, without, paper: args.paper };
     let mut reader = open(&args.file)?;
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
     let (mut seen, mut units) = (0, 0);
@@ -89,6 +122,10 @@ pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read + Send>>> {
     let input: Box<dyn Read + Send> = if file == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
+        if Follow::is_recording(file) {
+            let follow = Follow::new(file).with_context(|| shown(file))?;
+            return Reader::new(Box::new(follow.reader(|| false)) as Box<dyn Read + Send>).with_context(|| shown(file));
+        }
         let input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         if input.metadata().is_ok_and(|metadata| metadata.is_dir()) {
             bail!("cannot read `{}`: it is a directory", file.display());

@@ -8,6 +8,8 @@ use program::thread::World;
 
 use crate::analyze::AnalyzeArgs;
 use crate::convert::TraceArgs;
+use crate::record::RecordArgs;
+use crate::run::RunArgs;
 
 /// Finds atomicity violations in JVM programs.
 ///
@@ -26,10 +28,20 @@ pub(crate) enum Command {
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but some inputs were skipped.
     Check(CheckArgs),
+    /// Run a program and look for atomicity violations in what it does
+    ///
+    /// What is said goes to standard error, so that the program's own output stays its own.
+    ///
+    /// Exit code: the program's own, if it is not 0; else 66 with findings, 0 without; 2 if it could not be started.
+    Run(RunArgs),
     /// Look for atomicity violations in a recorded run
     ///
     /// Exit code: 0 nothing found; 1 findings; 2 wrong usage or input; 3 nothing found, but a part of the trace was lost.
     Analyze(AnalyzeArgs),
+    /// Run a program and keep what its threads did, for `fissure analyze`
+    ///
+    /// Exit code: the program's own; 2 if it could not be started.
+    Record(RecordArgs),
     /// Turn a trace into text or into its binary form
     ///
     /// Exit code: 0 all was written; 2 wrong usage or input; 3 a part of the trace was lost, the rest was written.

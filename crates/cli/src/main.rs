@@ -8,8 +8,11 @@ mod convert;
 mod explain;
 mod input;
 mod known;
+mod launch;
 mod nearest;
 mod output;
+mod record;
+mod run;
 mod show;
 mod sources;
 
@@ -59,6 +62,8 @@ fn run(command: &Command) -> Result<ExitCode> {
     match command {
         Command::Check(args) => check::run(args),
         Command::Analyze(args) => analyze::run(args),
+        Command::Run(args) => run::run(args),
+        Command::Record(args) => record::run(args),
         Command::Trace(args) => convert::run(args),
         Command::Show(args) => show::run(args),
         Command::Explain(args) => explain::run(args),

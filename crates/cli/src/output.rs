@@ -23,6 +23,14 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
+/// Writes to standard error, where standard output is the application's own.
+pub(crate) fn print_apart(text: &str) -> Result<()> {
+    match io::stderr().lock().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard error"),
+        _ => Ok(()),
+    }
+}
+
 /// Tells one line on standard error; a closed one is no error.
 pub(crate) fn complain(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", report::one_line(line));

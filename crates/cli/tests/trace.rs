@@ -100,6 +100,9 @@ fn a_part_that_is_lost_is_told_and_the_rest_is_used() {
 #[test]
 fn lock_order_counts_on_request() {
     let trace = "A|begin|1\nA|acq(l)|2\nA|rel(l)|3\nB|acq(l)|4\nB|rel(l)|5\nA|acq(l)|6\nA|rel(l)|7\nA|end|8\n";
-    assert_eq!(code(&fissure(&["analyze", "-"], trace.as_bytes())), 0);
-    assert_eq!(code(&fissure(&["analyze", "--lock-conflicts", "-"], trace.as_bytes())), 1);
+    assert_eq!(code(&fissure(&["analyze", "--detector", "serializability", "-"], trace.as_bytes())), 0);
+    assert_eq!(
+        code(&fissure(&["analyze", "--detector", "serializability", "--lock-conflicts", "-"], trace.as_bytes())),
+        1
+    );
 }

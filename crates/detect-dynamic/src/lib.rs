@@ -5,12 +5,18 @@
 
 mod feed;
 mod filter;
+mod lockset;
+mod pairs;
+mod places;
 #[cfg(test)]
 mod random;
+mod reduction;
 mod serializability;
 
 pub use feed::feed;
 pub use filter::Filter;
+pub use pairs::{Answered, COMMIT_NODES, Pairs};
+pub use reduction::{Refinement, Without};
 
 use finding::Finding;
 use trace::{Event, Tables};
@@ -35,6 +41,10 @@ pub trait Detector {
 pub struct Options {
     /// A release of a lock comes before the next acquire, as a write comes before the next read.
     pub lock_conflicts: bool,
+    /// `reduction`: refinements to leave out.
+    pub without: Without,
+    /// `reduction`: never judge an access again that was judged before.
+    pub paper: bool,
 }
 
 /// An algorithm that can be chosen by name.
@@ -46,4 +56,4 @@ pub struct DetectorKind {
 }
 
 /// All of them, in the order in which a newcomer should read them.
-pub static DETECTORS: &[DetectorKind] = &[serializability::SERIALIZABILITY];
+pub static DETECTORS: &[DetectorKind] = &[reduction::REDUCTION, serializability::SERIALIZABILITY];

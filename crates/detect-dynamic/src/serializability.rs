@@ -30,6 +30,8 @@ use trace::{Event, Tables};
 
 use crate::{Detector, DetectorKind, Options};
 use explain::Told;
+#[cfg(test)]
+pub(crate) use oracle::Oracle;
 use rules::Engine;
 
 pub(crate) const SERIALIZABILITY: DetectorKind = DetectorKind {

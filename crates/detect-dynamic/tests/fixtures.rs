@@ -15,7 +15,7 @@ fn findings(bytes: &[u8], options: Options, filter: bool) -> Vec<Finding> {
     let mut reader = Reader::new(bytes).unwrap();
     let mut detectors: Vec<_> = DETECTORS.iter().map(|detector| (detector.start)(&options)).collect();
     let mut batch = Vec::new();
-    let mut sieve = Filter::for_serializability();
+    let mut sieve = Filter::new();
     loop {
         reader.next(&mut batch).unwrap();
         if batch.is_empty() {
@@ -69,6 +69,7 @@ fn every_trace_gives_what_its_marks_say() {
         for option in text.lines().filter_map(|line| line.strip_prefix("//@ ")) {
             match option {
                 "lock-conflicts" => options.lock_conflicts = true,
+                "paper" => options.paper = true,
                 _ => panic!("{name}: no option `{option}`"),
             }
         }
@@ -109,7 +110,8 @@ fn a_finding_says_who_where_and_what_to_do() {
                 T2|w(bank.Account.balance@7)|bank.Account.withdraw(Account.java:32)\n\
                 T1|w(bank.Account.balance@7)|bank.Account.deposit(Account.java:16)\n\
                 T1|end|bank.Account.deposit(Account.java:18)\n";
-    let findings = findings(text.as_bytes(), Options::default(), false);
+    let mut findings = findings(text.as_bytes(), Options::default(), false);
+    findings.retain(|finding| finding.rule.id == "not-serializable");
     let [finding] = &findings[..] else { panic!("{} findings", findings.len()) };
     assert_eq!(finding.message, "`bank.Account.deposit` is not atomic: thread `T2` got in between (1) and (3)");
     assert_eq!(finding.fix, "hold one lock from (1) to (3), and wherever else `bank.Account.balance` is used");
@@ -122,4 +124,33 @@ fn a_finding_says_who_where_and_what_to_do() {
         .collect();
     assert_eq!(steps, [("T1", Some(12), true), ("T2", Some(32), true), ("T1", Some(16), true)]);
     assert_eq!(finding.interleaving, [1, 2, 3]);
+}
+
+#[test]
+fn a_prediction_shows_entry_commit_point_and_offence_with_their_stacks() {
+    let text = "T0|w(bank.Account.balance@7)|bank.Account.open(Account.java:5)\n\
+                T2|w(bank.Account.balance@7)|bank.Account.withdraw(Account.java:32)\n\
+                T1|begin|bank.Account.deposit(Account.java:10)\n\
+                T1|r(bank.Account.balance@7)|bank.Account.seen(Account.java:12)|\
+                bank.Account.seen(Account.java:12) < bank.Account.deposit(Account.java:11)\n\
+                T1|w(bank.Account.balance@7)|bank.Account.deposit(Account.java:16)\n\
+                T1|end|bank.Account.deposit(Account.java:18)\n";
+    let mut findings = findings(text.as_bytes(), Options::default(), false);
+    findings.retain(|finding| finding.rule.id == "not-atomic");
+    let [finding] = &findings[..] else { panic!("{} findings", findings.len()) };
+    assert_eq!(
+        finding.message,
+        "`bank.Account.deposit` may not be atomic: other threads can come in between (2) and (3)"
+    );
+    assert_eq!(finding.fix, "hold one lock from (2) to (3)");
+    let lines = |places: &[location::Place]| places.iter().filter_map(|place| place.line).collect::<Vec<_>>();
+    let steps: Vec<_> = finding
+        .steps
+        .iter()
+        .map(|step| (step.thread.0.as_str(), step.place.as_ref().and_then(|place| place.line), lines(&step.callers)))
+        .collect();
+    let expected =
+        [("T1", Some(10), vec![]), ("T1", Some(12), vec![11]), ("T1", Some(16), vec![]), ("T2", Some(32), vec![])];
+    assert_eq!(steps, expected);
+    assert_eq!(finding.interleaving, [1, 2, 4, 3]);
 }

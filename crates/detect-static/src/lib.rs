@@ -4,10 +4,11 @@
 
 mod lock_pattern;
 mod stale_values;
+mod suspicion;
 
 use std::cell::LazyCell;
 
-use finding::Finding;
+use finding::{Finding, Suspicion};
 use program::{Program, Settings, Unreadable, Whole};
 
 /// One algorithm that looks for one or more rules.
@@ -47,12 +48,34 @@ pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
 
 /// The same with other assumptions about the program.
 pub fn check_with(program: &Program, detectors: &[&Detector], settings: Settings) -> Checked {
-    let mut all = Checked::default();
+    run(program, detectors, &LazyCell::new(|| Whole::of(program, settings)))
+}
+
+/// A check, and what a run could say about it.
+pub struct Suspected {
+    pub checked: Checked,
+    /// The findings of the check that a run can support, in their order.
+    pub suspicions: Vec<Suspicion>,
+}
+
+/// Checks, and asks what a run would have to show.
+pub fn suspect(program: &Program, detectors: &[&Detector], settings: Settings) -> Suspected {
     let whole = LazyCell::new(|| Whole::of(program, settings));
+    let checked = run(program, detectors, &whole);
+    let suspicions = checked.findings.iter().filter_map(|finding| suspicion::of(&whole, finding)).collect();
+    Suspected { checked, suspicions }
+}
+
+fn run<'p>(
+    program: &'p Program,
+    detectors: &[&Detector],
+    whole: &LazyCell<Whole<'p>, impl FnOnce() -> Whole<'p>>,
+) -> Checked {
+    let mut all = Checked::default();
     for detector in detectors {
         let checked = match detector.check {
             Check::Methods(check) => check(program),
-            Check::Whole(check) => check(&whole),
+            Check::Whole(check) => check(whole),
         };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);

@@ -6,14 +6,17 @@ mod fingerprint;
 mod merge;
 mod model;
 mod rule;
+mod suspicion;
 
 pub use merge::merge;
 pub use model::{Evidence, Finding, SectionPair, Severity, Step, Thread};
 pub use rule::{RULES, Rule};
+pub use suspicion::Suspicion;
 
 /// The rules by name, for detectors: `finding::rules::STALE_VALUE`.
 pub mod rules {
     pub use crate::rule::{
-        CHECK_THEN_ACT, NOT_SERIALIZABLE, NOT_SERIALIZABLE_TOGETHER, REACQUIRED_LOCK, STALE_VALUE, SUPERFLUOUS_LOCK,
+        CHECK_THEN_ACT, NOT_ATOMIC, NOT_SERIALIZABLE, NOT_SERIALIZABLE_TOGETHER, REACQUIRED_LOCK, STALE_VALUE,
+        SUPERFLUOUS_LOCK,
     };
 }

@@ -78,6 +78,8 @@ pub struct Step {
     pub what: String,
     /// Whether it ran, as against seen in the code or speculated.
     pub ran: bool,
+    /// Who called, from the innermost caller outwards. Empty where no stack was recorded.
+    pub callers: Vec<Place>,
 }
 
 /// The two sections of the method that ought to be atomic, by where each begins.

@@ -74,12 +74,21 @@ pub static NOT_SERIALIZABLE_TOGETHER: Rule = Rule {
     precision: 10,
 };
 
+pub static NOT_ATOMIC: Rule = Rule {
+    id: "not-atomic",
+    summary: "other threads can come in between the steps of a unit, though they need not have done so in this run",
+    severity: Severity::Warning,
+    page: include_str!("../../../docs/rules/not-atomic.md"),
+    precision: 5,
+};
+
 /// All rules, in the order in which a newcomer should read them.
 pub static RULES: &[&Rule] = &[
     &STALE_VALUE,
     &CHECK_THEN_ACT,
     &REACQUIRED_LOCK,
     &SUPERFLUOUS_LOCK,
+    &NOT_ATOMIC,
     &NOT_SERIALIZABLE,
     &NOT_SERIALIZABLE_TOGETHER,
 ];

@@ -63,6 +63,7 @@ impl Random {
                 place: Some(place),
                 what: "step".to_owned(),
                 ran: false,
+                callers: Vec::new(),
             }],
             interleaving: vec![1],
             fix: "hold it".to_owned(),

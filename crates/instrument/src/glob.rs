@@ -11,6 +11,10 @@ impl Globs {
         Globs(patterns.into_iter().map(|pattern| pattern.into().replace('.', "/")).collect())
     }
 
+    pub fn extend(&mut self, patterns: impl IntoIterator<Item = impl Into<String>>) {
+        self.0.extend(Globs::new(patterns).0);
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

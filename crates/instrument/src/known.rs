@@ -39,6 +39,11 @@ impl Known {
         self.classes.insert(name.into(), declared);
     }
 
+    /// Whether a class of this name was seen, and declares a field of that name.
+    pub(crate) fn declares(&self, class: &[u8], field: &[u8]) -> bool {
+        self.classes.get(class).is_some_and(|class| class.fields.keys().any(|(name, _)| **name == *field))
+    }
+
     /// The access flags of the field that a reference means, found as the JVM finds it: in the class, in its
     /// interfaces, in its superclass. `None` if a class on the way has not been seen.
     pub(crate) fn field(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Access> {

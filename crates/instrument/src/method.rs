@@ -6,6 +6,7 @@ use classfile::{Access, ArrayKind, Error, Kind, text_of};
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
 use crate::rewrite::{Failure, Reason};
+use crate::shadow::IDENTITY;
 use crate::sites::{FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
 mod whole;
@@ -19,6 +20,9 @@ pub(crate) struct ClassContext<'c> {
     pub(crate) name: &'c [u8],
     pub(crate) super_name: &'c [u8],
     pub(crate) file: Option<String>,
+    /// Whether the class got the word for identity.
+    pub(crate) has_identity: bool,
+    pub(crate) identity: Option<u32>,
     pub(crate) probes: ProbeConstants<'c>,
     pub(crate) fields: FieldNumbers,
     pub(crate) sites: &'c mut Sites,
@@ -40,6 +44,21 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     uninitialized: Vec<bool>,
     snippet: Snippet,
     is_edited: bool,
+}
+
+impl ClassContext<'_> {
+    /// The number of the class's own word for identity.
+    fn identity(&mut self) -> u32 {
+        let row = || FieldRow {
+            class: text_of(self.name).into_owned(),
+            owner: text_of(self.name).into_owned(),
+            name: text_of(IDENTITY).into_owned(),
+            descriptor: "J".to_owned(),
+            is_static: false,
+            kind: FieldKind::Plain,
+        };
+        *self.identity.get_or_insert_with(|| self.sites.add_field(row()))
+    }
 }
 
 impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
@@ -78,6 +97,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     }
 
     pub(crate) fn insert_probes(&mut self) -> Result<(), Failure> {
+        self.mark_fresh()?;
         self.watch_whole()?;
         let families = self.context.plan.families;
         for index in 0..self.code.instruction_count() {
@@ -109,6 +129,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
 
     fn watch_field(&mut self, instruction: RawInstruction<'_>, index: usize) -> Result<(), Failure> {
         let Some((field, kind, wide)) = self.field(instruction, false)? else { return Ok(()) };
+        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
+        let is_reference = named.is_some_and(|[_, _, descriptor]| matches!(descriptor.first(), Some(b'L' | b'[')));
         let is_write = instruction.opcode == op::PUTFIELD;
         if is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction) {
             return Ok(());
@@ -125,6 +147,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         let probe = match (kind, is_write) {
             (FieldKind::Volatile, _) => Probe::VolatileBefore,
             (_, false) => Probe::Read,
+            (_, true) if is_reference => Probe::WriteReference,
             (_, true) => Probe::Write,
         };
         self.insert_access(instruction.pc, field, kind, is_write, probe)

@@ -14,6 +14,7 @@ pub struct ProbeMethod {
 pub(crate) enum Probe {
     Read,
     Write,
+    WriteReference,
     ReadStatic,
     WriteStatic,
     ReadElement,
@@ -26,12 +27,14 @@ pub(crate) enum Probe {
     Exit,
     Begin,
     End,
+    Fresh,
 }
 
 /// All that the class with the probes must have.
 pub const PROBES: &[ProbeMethod] = &[
     method("read", "(Ljava/lang/Object;II)V"),
     method("write", "(Ljava/lang/Object;II)V"),
+    method("writeReference", "(Ljava/lang/Object;II)V"),
     method("readStatic", "(II)V"),
     method("writeStatic", "(II)V"),
     method("readElement", "(Ljava/lang/Object;II)V"),
@@ -44,6 +47,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("exit", "(I)V"),
     method("begin", "(II)V"),
     method("end", "(II)V"),
+    method("fresh", "(Ljava/lang/Object;I)V"),
 ];
 
 const fn method(name: &'static str, descriptor: &'static str) -> ProbeMethod {
@@ -88,7 +92,7 @@ mod tests {
     fn probes_are_numbered_as_listed() {
         assert_eq!(PROBES[Probe::Read as usize].name, "read");
         assert_eq!(PROBES[Probe::Entered as usize].name, "entered");
-        assert_eq!(PROBES.len(), Probe::End as usize + 1);
+        assert_eq!(PROBES.len(), Probe::Fresh as usize + 1);
         assert_eq!(slots("(Ljava/lang/Object;II)V"), 3);
     }
 }

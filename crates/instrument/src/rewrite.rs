@@ -103,14 +103,14 @@ fn rewrite(
     plan: &Plan,
     sites: &mut Sites,
 ) -> Result<Vec<LeftAlone>, EditError> {
-    if plan.adds_fields {
-        shadow::add_fields(class, name, plan)?;
-    }
+    let has_identity = plan.adds_fields && shadow::add_fields(class, name, plan)?;
     let mut context = ClassContext {
         plan,
         name,
         super_name: class.super_name().unwrap_or_default(),
         file: class.source_file().map(|file| text_of(file).into_owned()),
+        has_identity,
+        identity: None,
         probes: ProbeConstants::new(plan.probe_class.as_bytes()),
         fields: Default::default(),
         sites,

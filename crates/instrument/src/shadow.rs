@@ -1,4 +1,5 @@
-//! The fields that a rewritten class gets: a word beside each field that is watched, and one for identity.
+//! The fields that a rewritten class gets: a word beside each field of its objects that is watched, one for identity, and
+//! one for whatever else the runtime keeps with an object. Words of static fields the runtime keeps itself.
 
 use classfile::Access;
 use classfile::edit::{ClassEditor, Limit};
@@ -9,19 +10,22 @@ use crate::plan::Plan;
 /// Before the name of the field that a word belongs to.
 const PREFIX: &[u8] = b"$fissure$";
 /// No field has an empty name, so this is the word of none.
-const IDENTITY: &[u8] = b"$fissure$";
+pub(crate) const IDENTITY: &[u8] = b"$fissure$";
+
+/// Where further state of the object hangs.
+const MORE: &[u8] = b"$fissure$more";
 
 const PRIVATE_TRANSIENT_SYNTHETIC: u16 = 0x0002 | 0x0080 | 0x1000;
-const STATIC: u16 = 0x0008;
 
 /// Whether the JVM lets objects of a class have more fields than it knows of.
 fn can_grow(class: &[u8]) -> bool {
     class != b"java/lang/Object" && !class.starts_with(b"java/lang/ref/")
 }
 
-pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) -> Result<(), Limit> {
+/// Whether the class got a word for identity.
+pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) -> Result<bool, Limit> {
     if class.access().is_interface() || class.access().is_module() || !can_grow(name) {
-        return Ok(());
+        return Ok(false);
     }
     // Names need not be unique, only names with descriptors. Of such fields none gets a word.
     let mut names: FxHashMap<&[u8], usize> = FxHashMap::default();
@@ -31,17 +35,19 @@ pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) 
     let mut added = Vec::new();
     for field in class.fields() {
         let field_name = class.pool.utf8(field.name).unwrap_or_default();
-        if !field.access.is_final() && !field.access.is_volatile() && names.get(field_name) == Some(&1) {
-            added.push((field.access.is_static(), [PREFIX, field_name].concat()));
+        let is_plain = !field.access.is_final() && !field.access.is_volatile() && !field.access.is_static();
+        if is_plain && names.get(field_name) == Some(&1) {
+            added.push((&b"J"[..], [PREFIX, field_name].concat()));
         }
     }
     if class.super_name().is_none_or(|parent| !plan.includes(parent) || !can_grow(parent)) {
-        added.push((false, IDENTITY.to_vec()));
+        added.push((b"J", IDENTITY.to_vec()));
+        added.push((b"Ljava/lang/Object;", MORE.to_vec()));
     }
     added.retain(|(_, name)| !names.contains_key(name.as_slice()));
-    for (is_static, name) in added {
-        let access = if is_static { PRIVATE_TRANSIENT_SYNTHETIC | STATIC } else { PRIVATE_TRANSIENT_SYNTHETIC };
-        class.add_field(Access::from_bits(access), &name, b"J")?;
+    let has_identity = added.iter().any(|(_, name)| name == IDENTITY);
+    for (descriptor, name) in added {
+        class.add_field(Access::from_bits(PRIVATE_TRANSIENT_SYNTHETIC), &name, descriptor)?;
     }
-    Ok(())
+    Ok(has_identity)
 }

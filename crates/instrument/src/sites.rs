@@ -104,6 +104,18 @@ impl Sites {
         &self.fields
     }
 
+    /// Whether a class of this binary name was seen, and declares a field of that name.
+    pub fn declares(&self, class: &str, field: &str) -> bool {
+        self.known.declares(class.as_bytes(), field.as_bytes())
+    }
+
+    /// Whether a field is volatile, by all classes that were seen by now: more may be known than when code that refers
+    /// to it was rewritten.
+    pub fn is_volatile(&self, field: &FieldRow) -> bool {
+        let access = self.known.field(field.owner.as_bytes(), field.name.as_bytes(), field.descriptor.as_bytes());
+        access.is_some_and(|access| access.is_volatile())
+    }
+
     /// The rows that were not handed out before.
     pub fn take_new(&mut self) -> NewRows<'_> {
         let (first_site, first_method, first_field) = self.taken;

@@ -3,6 +3,7 @@
 //! Field names and their order are part of the promise. New fields may come; none goes without a new schema.
 
 use finding::{Finding, Step};
+use location::Place;
 use serde::Serialize;
 
 use crate::{Report, Run};
@@ -110,6 +111,17 @@ struct StepObject<'a> {
     line: Option<u32>,
     what: &'a str,
     ran: bool,
+    /// Who called, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    callers: Vec<CallerObject<'a>>,
+}
+
+#[derive(Serialize)]
+struct CallerObject<'a> {
+    class: &'a str,
+    method: &'a str,
+    file: Option<&'a str>,
+    line: Option<u32>,
 }
 
 fn run(run: &Run) -> RunObject {
@@ -154,6 +166,16 @@ fn step(step: &Step) -> StepObject<'_> {
         line: place.and_then(|place| place.line),
         what: &step.what,
         ran: step.ran,
+        callers: step.callers.iter().map(caller).collect(),
+    }
+}
+
+fn caller(place: &Place) -> CallerObject<'_> {
+    CallerObject {
+        class: &place.method.class,
+        method: &place.method.name,
+        file: place.file.as_deref(),
+        line: place.line,
     }
 }
 
@@ -261,6 +283,17 @@ mod tests {
 }
 "#;
         assert_eq!(render(&report), expected.replace("FINGERPRINT", &findings[0].fingerprint()));
+    }
+
+    #[test]
+    fn callers_stand_with_their_step() {
+        let mut finding = samples::lost_update();
+        finding.steps[0].callers = finding.steps[1].place.iter().cloned().collect();
+        let findings = [finding];
+        let text = render(&samples::report(&findings));
+        assert_eq!(text.matches("\"callers\"").count(), 1, "only where there are any");
+        let from = text.find("\"callers\"").expect("there are some");
+        assert!(text[from..].contains("\"method\": \"deposit\""), "{text}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(crate) fn place(file: &str, line: u32) -> Place {
 }
 
 pub(crate) fn step(number: u32, thread: Thread, place: Option<Place>, what: &str) -> Step {
-    Step { number, thread, place, what: what.to_owned(), ran: false }
+    Step { number, thread, place, what: what.to_owned(), ran: false, callers: Vec::new() }
 }
 
 pub(crate) fn lost_update() -> Finding {

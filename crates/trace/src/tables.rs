@@ -115,6 +115,22 @@ impl Tables {
         BarrierId(self.barriers.len() as u32 - 1)
     }
 
+    /// For recorders, which know what others have as text.
+    pub fn push_variable(&mut self, thing: Thing) -> VariableId {
+        self.variables.push(thing);
+        VariableId(self.variables.len() as u32 - 1)
+    }
+
+    pub fn push_lock(&mut self, thing: Thing) -> LockId {
+        self.locks.push(thing);
+        LockId(self.locks.len() as u32 - 1)
+    }
+
+    pub fn push_site(&mut self, frame: Frame) -> SiteId {
+        self.sites.push(frame);
+        SiteId(self.sites.len() as u32 - 1)
+    }
+
     pub fn add_stack(&mut self, site: SiteId, callers: StackId) -> StackId {
         self.stacks.push((site, callers));
         StackId(self.stacks.len() as u32 - 1)

@@ -4,12 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use finding::{Evidence, Finding, SectionPair, Step, rules};
 use location::{MethodPlace, Place};
-use trace::{LockId, SiteId, Tables, UnitId};
+use trace::{SiteId, Tables, UnitId};
 
 use super::SERIALIZABILITY;
 use super::paths::{Deed, Hop, Point, Via};
 use super::rules::{Verdict, Violation};
 use super::state::{Extent, Moment, Origin};
+use crate::places::{self, place};
 
 /// Violations by the places in code that make them the same one.
 #[derive(Default)]
@@ -148,7 +149,7 @@ impl Steps {
         let number = self.steps.len() as u32 + 1;
         let place = place(point.site, tables);
         let thread = finding::Thread(tables.thread_name(point.thread));
-        self.steps.push(Step { number, thread, place, what, ran: true });
+        self.steps.push(Step { number, thread, place, what, ran: true, callers: Vec::new() });
         self.moments.push(point.moment);
         number
     }
@@ -218,45 +219,17 @@ fn deed(deed: Deed, via: Via, tables: &Tables) -> String {
 /// The transaction as the headline calls it.
 fn subject(origin: &Origin, tables: &Tables) -> String {
     match origin.extent {
-        Extent::Unit(unit) => match (tables.frame(origin.site), tables.unit_name(unit)) {
-            (Some(frame), _) if frame.class.0 != 0 => {
-                format!("`{}.{}`", tables.string(frame.class), tables.string(frame.method))
-            }
-            (_, "") => match tables.site_text(origin.site) {
-                site if site.is_empty() => "a unit".to_owned(),
-                site => format!("the unit at `{site}`"),
-            },
-            (_, name) => format!("`{name}`"),
-        },
+        Extent::Unit(unit) => places::subject(origin.site, unit, tables),
         Extent::Section(lock) => format!("the section on `{}`", tables.lock_text(lock)),
     }
 }
 
 fn method(origin: &Origin, tables: &Tables) -> MethodPlace {
-    if let Some(place) = place(origin.site, tables).filter(|place| !place.method.class.is_empty()) {
-        return place.method;
-    }
-    let name = match origin.extent {
-        Extent::Unit(UnitId(0)) => tables.site_text(origin.site),
-        Extent::Unit(unit) => tables.unit_name(unit).to_owned(),
-        Extent::Section(LockId(_)) => tables.site_text(origin.site),
+    let unit = match origin.extent {
+        Extent::Unit(unit) => unit,
+        Extent::Section(_) => UnitId(0),
     };
-    MethodPlace { class: String::new(), name, descriptor: String::new() }
-}
-
-fn place(site: SiteId, tables: &Tables) -> Option<Place> {
-    let frame = tables.frame(site)?;
-    let file = tables.string(frame.file);
-    Some(Place {
-        method: MethodPlace {
-            class: tables.string(frame.class).to_owned(),
-            name: tables.string(frame.method).to_owned(),
-            descriptor: tables.string(frame.descriptor).to_owned(),
-        },
-        pc: frame.pc,
-        file: (!file.is_empty()).then(|| file.to_owned()),
-        line: (frame.line != 0).then_some(frame.line),
-    })
+    places::method_of(origin.site, unit, tables)
 }
 
 fn nowhere(method: &MethodPlace) -> Place {

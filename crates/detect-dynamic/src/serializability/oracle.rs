@@ -24,7 +24,7 @@ pub(super) struct Judged {
     pub(super) inside: bool,
 }
 
-pub(super) struct Oracle {
+pub(crate) struct Oracle {
     pub(super) nodes: Vec<Node>,
     pub(super) judged: Vec<Judged>,
     /// For each event, those that come directly after it.
@@ -45,7 +45,7 @@ struct Actor {
 }
 
 impl Oracle {
-    pub(super) fn new(events: &[Event], lock_conflicts: bool) -> Oracle {
+    pub(crate) fn new(events: &[Event], lock_conflicts: bool) -> Oracle {
         let mut oracle = Oracle { nodes: Vec::new(), judged: Vec::new(), next: Vec::new() };
         let mut actors: BTreeMap<ThreadId, Actor> = BTreeMap::new();
         let mut wholes = 0;
@@ -242,7 +242,7 @@ impl Oracle {
     }
 
     /// Whether whole transactions, but for those left out, have a cycle.
-    pub(super) fn has_cycle(&self, leave_out: &BTreeSet<usize>) -> bool {
+    pub(crate) fn has_cycle(&self, leave_out: &BTreeSet<usize>) -> bool {
         let mut edges: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
         for (node, nexts) in self.next.iter().enumerate() {
             let from = self.nodes[node].whole;

@@ -18,7 +18,8 @@ pub(super) fn explain(program: &Program, body: &Body, sections: &Sections, witne
     let mut steps = Vec::new();
     let mut step = |thread: Thread, site: Option<Site>, what: String| {
         let number = steps.len() as u32 + 1;
-        steps.push(Step { number, thread, place: site.map(|site| names.place(site)), what, ran: false });
+        let place = site.map(|site| names.place(site));
+        steps.push(Step { number, thread, place, what, ran: false, callers: Vec::new() });
     };
     let again = if witness.twice.first == witness.twice.second { " again, in the next round" } else { " again" };
     step(Thread::a(), Some(start(body, context)), format!("`{outer}` locked: the whole is meant to be atomic"));

@@ -35,7 +35,7 @@ struct Steps(Vec<Step>);
 
 impl Steps {
     fn add(&mut self, thread: Thread, place: Option<Place>, what: String) {
-        self.0.push(Step { number: self.0.len() as u32 + 1, thread, place, what, ran: false });
+        self.0.push(Step { number: self.0.len() as u32 + 1, thread, place, what, ran: false, callers: Vec::new() });
     }
 }
 

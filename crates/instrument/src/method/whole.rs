@@ -48,6 +48,35 @@ impl MethodRewriter<'_, '_, '_> {
         Ok(())
     }
 
+    /// Tells that an object is new, where the constructor of its first instrumented class has it complete.
+    pub(super) fn mark_fresh(&mut self) -> Result<(), Failure> {
+        if !self.context.has_identity || self.uninitialized.is_empty() || !self.code.keeps_this() {
+            return Ok(());
+        }
+        let completing: Vec<u32> = (1..self.code.instruction_count())
+            .filter(|index| self.uninitialized[index - 1] && !self.uninitialized[*index])
+            .map(|index| self.code.instruction(index - 1))
+            .filter(|instruction| instruction.opcode == op::INVOKESPECIAL)
+            .filter(|instruction| {
+                let named = self.class.pool.method(instruction.constant().unwrap_or(0));
+                named.is_some_and(|[owner, _, _]| owner == self.context.super_name)
+            })
+            .map(|instruction| instruction.pc)
+            .collect();
+        if completing.is_empty() {
+            return Ok(());
+        }
+        let identity = self.context.identity();
+        self.snippet.load(Kind::Reference, 0).push_int(identity as i32, &mut self.class.pool)?;
+        self.call(Probe::Fresh)?;
+        for pc in completing {
+            self.code.insert(pc, Place::After, &self.snippet);
+        }
+        self.snippet.clear();
+        self.is_edited = true;
+        Ok(())
+    }
+
     /// Puts what starts the method at its entry; in a constructor, where `this` has just become an object.
     fn place_start(&mut self) -> Result<(), Failure> {
         self.is_edited = true;

@@ -7,16 +7,16 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::decide::{Guard, used};
 use super::holding::Holdings;
 use super::influences::Gathering;
+use super::inside::is_local;
 use super::order::components;
-use super::{
-    Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection,
-};
+use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
-    Action, Argument, Event, EventId, Member, Name, NameStep, Object, Origin, Outline, SectionSet, Sources, Start,
+    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
 };
 use crate::path::MAX_STEPS;
 
@@ -223,34 +223,15 @@ pub(super) struct Composing<'c, 's> {
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
     /// What decides whether the events of a block happen, where that is settled.
-    controls: Vec<(u32, SectionSet, Influences)>,
+    pub(super) controls: Vec<(u32, SectionSet, Influences)>,
     /// By event: whether a condition or the result depends on what it yields.
     pub(super) is_used: Vec<bool>,
     /// By event: whether it yields what was taken out of a container.
     pub(super) is_taken: Vec<bool>,
     /// What was put into objects that only this method has a name for.
-    inside: FxHashMap<Start, Influences>,
+    pub(super) inside: FxHashMap<Start, Influences>,
     /// Calls that throw on some condition.
-    guards: Vec<Guard>,
-}
-
-/// A call that returns only if something holds.
-struct Guard {
-    call: EventId,
-    /// Where that comes from.
-    question: Influences,
-    /// By block: whether control gets there only if the call returned.
-    follows: Vec<bool>,
-}
-
-fn used(outline: &Outline) -> Vec<bool> {
-    let mut used = vec![false; outline.events.len()];
-    for source in outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result) {
-        if let Origin::Event(event) = source.origin {
-            used[event.index()] = true;
-        }
-    }
-    used
+    pub(super) guards: Vec<Guard>,
 }
 
 impl Composing<'_, '_> {
@@ -384,129 +365,6 @@ impl Composing<'_, '_> {
         })
     }
 
-    /// What decides whether an event happens.
-    pub(super) fn control(&mut self, id: EventId, event: &Event) -> Influences {
-        if event.control.is_empty() {
-            return Influences::default();
-        }
-        if !event.waited.is_empty() {
-            return self.control_after_waits(event);
-        }
-        let known = self.controls.iter().rev().find(|(block, held, _)| *block == event.block && *held == event.held);
-        if let Some((_, _, control)) = known {
-            return control.clone();
-        }
-        let mut all = Gathering::default();
-        let mut is_settled = true;
-        for condition in &event.control {
-            let sources = &self.outline.conditions[*condition as usize].sources;
-            is_settled &= sources.iter().all(|source| !matches!(source.origin, Origin::Event(from) if from >= id));
-            self.gather(&mut all, sources);
-        }
-        // Between the condition and here further sections may have ended.
-        let all = self.brought_to(all.finish(), self.sections(event.held));
-        let count = self.summary.accesses.len();
-        is_settled &=
-            !all.iter().any(|influence| matches!(influence.root, Root::Access(access) if access.index() >= count));
-        if is_settled {
-            self.controls.push((event.block, event.held, all.clone()));
-        }
-        all
-    }
-
-    /// What decides whether an event happens where a wait may lie between.
-    fn control_after_waits(&self, event: &Event) -> Influences {
-        let held = self.sections(event.held);
-        let mut all = Gathering::default();
-        for condition in &event.control {
-            let waits = event.waited.iter().find(|(deciding, _)| deciding == condition);
-            let waited = waits.map(|(_, sections)| self.sections(*sections)).unwrap_or_default();
-            let deciding = self.influences(&self.outline.conditions[*condition as usize].sources);
-            all.add_all(&deciding.with_ended(|root| match root {
-                Root::Access(access) => {
-                    let open = self.held_at(access);
-                    open.without(held).union(open.intersection(waited))
-                }
-                Root::Parameter(_) => SectionSet::default(),
-            }));
-        }
-        all.finish()
-    }
-
-    /// Notes that a call returns only if something holds.
-    pub(super) fn add_guard(&mut self, call: EventId, question: Influences) {
-        if !question.is_empty() {
-            self.guards.push(Guard { call, question, follows: self.outline.follows_surely(call) });
-        }
-    }
-
-    /// What earlier calls made sure of, or thrown.
-    pub(super) fn guards(&self, event: &Event) -> Influences {
-        let mut all = Gathering::default();
-        for guard in &self.guards {
-            let call = &self.outline.events[guard.call.index()];
-            let comes_later =
-                if call.block == event.block { call.pc < event.pc } else { guard.follows[event.block as usize] };
-            if comes_later {
-                all.add_all(&guard.question);
-            }
-        }
-        self.brought_to(all.finish(), self.sections(event.held))
-    }
-
-    /// The comparisons that an event takes for granted.
-    pub(super) fn compared(&self, event: &Event) -> Vec<Compared> {
-        let agreed = event.agreed.iter().map(|one| (*one, true));
-        let differed = event.differed.iter().filter(|one| !event.agreed.contains(one)).map(|one| (*one, false));
-        agreed
-            .chain(differed)
-            .filter_map(|(one, are_equal)| {
-                let sides = self.outline.conditions[one as usize].sides.as_deref()?;
-                Some(Compared { sides: [self.influences(&sides[0]), self.influences(&sides[1])], are_equal })
-            })
-            .filter(|compared| compared.sides.iter().all(|side| !side.is_empty()))
-            .collect()
-    }
-
-    /// The section that one access of a volatile field is: nothing comes in between, and nothing goes with it.
-    fn volatile_section(&mut self, id: EventId, event: &Event, base: &Name, member: Member) -> Option<usize> {
-        let lock = match member {
-            Member::Field(field) if self.program.is_volatile_field(field) => {
-                extend(self.settle(base), &[NameStep::Field(field)])
-            }
-            Member::Static(field) if self.program.is_volatile_field(field) => Name::start(Start::Static(field)),
-            _ => return None,
-        };
-        if lock.is_unknown() {
-            return None;
-        }
-        self.add_section(SummarySection {
-            lock,
-            kind: crate::LockKind::Own,
-            mode: crate::Mode::Exclusive,
-            spot: self.spot(event.pc, event.line),
-            end_line: event.line,
-            call: Some(id),
-            inside: self.sections(event.held),
-            is_method: true,
-        })
-    }
-
-    /// What was put into an object that only this method has a name for, as seen where `held` is open.
-    pub(super) fn contents(&self, name: &Name, held: SectionSet) -> Influences {
-        if self.inside.is_empty() {
-            return Influences::default();
-        }
-        let put = self.inside.get(&self.settle(name).start).cloned().unwrap_or_default();
-        self.brought_to(put, held)
-    }
-
-    /// Where an argument comes from: the object itself, and what was put into it.
-    pub(super) fn given(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
-        self.gather(all, &argument.sources);
-        all.add_all(&self.contents(&argument.name, held));
-    }
-
     /// Whether there is no room for another access; then something is being left out.
     pub(super) fn is_full(&mut self) -> bool {
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
@@ -541,23 +399,8 @@ impl Composing<'_, '_> {
         }
     }
 
-    /// Adds a read of the method itself; tells where what it yields comes from.
-    fn read(&mut self, id: EventId, event: &Event, base: &Name, member: Member, address: &Sources) -> Influences {
-        let held = self.sections(event.held);
-        let mut yielded = Gathering::default();
-        if let Some(added) = self.add_own(id, event, base, member, address, None) {
-            yielded.add_all(&self.brought_to(Influences::one(Root::Access(added)), held));
-        }
-        if member == Member::Elements {
-            // What stands at an old position is as old as the position.
-            self.gather(&mut yielded, address);
-        }
-        yielded.add_all(&self.contents(base, held));
-        yielded.finish()
-    }
-
     /// Adds an access of the method itself.
-    fn add_own(
+    pub(super) fn add_own(
         &mut self,
         id: EventId,
         event: &Event,
@@ -613,37 +456,6 @@ impl Composing<'_, '_> {
         Some(AccessId(self.summary.accesses.len() as u32 - 1))
     }
 
-    /// Where the conditions come from that decide whether the method throws, as its caller sees it.
-    fn refusals(&self) -> Influences {
-        let mut refusals = Gathering::default();
-        for condition in &self.outline.refusals {
-            self.gather(&mut refusals, &self.outline.conditions[*condition as usize].sources);
-        }
-        for guard in &self.guards {
-            // What is caught here does not get to the caller.
-            let block = self.outline.events[guard.call.index()].block as usize;
-            if !self.outline.blocks.successors(block).any(|next| next.is_exceptional) {
-                refusals.add_all(&guard.question);
-            }
-        }
-        self.brought_to(refusals.finish(), SectionSet::default())
-    }
-
-    /// The events that yield what was taken out of a container, in order.
-    fn taken(&self) -> Vec<EventId> {
-        let events = self.is_taken.iter().enumerate();
-        events.filter(|(_, is_taken)| **is_taken).map(|(index, _)| EventId(index as u32)).collect()
-    }
-
-    /// Whether it returns what it took out of a container, and nothing else.
-    fn hands_over(&self) -> bool {
-        !self.outline.returned.is_empty()
-            && self.outline.returned.iter().all(|object| match object {
-                Object::Event(event) => self.is_taken[event.index()],
-                _ => false,
-            })
-    }
-
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
         self.summary.refusals = self.refusals();
@@ -657,11 +469,6 @@ impl Composing<'_, '_> {
             self.summary.makes = self.summary.makes.or(self.result_class[event.index()]);
         }
     }
-}
-
-/// Whether only the method itself has a name for the object, or for what it is a part of.
-pub(super) fn is_local(name: &Name) -> bool {
-    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Local(_))
 }
 
 /// Whether a caller can name it.

@@ -3,9 +3,10 @@
 use location::MethodName;
 use smallvec::SmallVec;
 
-use super::compose::{Composing, is_local};
+use super::compose::Composing;
 use super::holding::Holding;
 use super::influences::Gathering;
+use super::inside::is_local;
 use super::instantiate::Around;
 use super::{Access, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};

@@ -8,8 +8,10 @@
 //! Summaries are bounded: beyond [`MAX_SECTIONS`] or [`MAX_ACCESSES`] they are cut and say so.
 
 mod compose;
+mod decide;
 mod holding;
 mod influences;
+mod inside;
 mod instantiate;
 mod library;
 mod order;

@@ -39,6 +39,17 @@ pub(super) fn write(out: &mut String, finding: &Finding, sources: &dyn Sources, 
     for (step, place) in frames {
         push_line(out, format_args!("  {}", label(step, finding, palette)));
         push_line(out, format_args!("      at {}", frame(place)));
+        for caller in &step.callers {
+            push_line(out, format_args!("      at {}", frame(caller)));
+        }
+    }
+    // Source lines have no room for callers: they follow.
+    let on_lines = groups.iter().flat_map(|group| group.lines.values().flatten());
+    for step in on_lines.filter(|step| !step.callers.is_empty()) {
+        push_line(out, format_args!("  ({}) called", step.number));
+        for caller in &step.callers {
+            push_line(out, format_args!("      at {}", frame(caller)));
+        }
     }
     for step in &finding.steps {
         if step.place.is_none() && !finding.interleaving.contains(&step.number) {

@@ -50,8 +50,10 @@ pub enum Order {
     Turn(u64),
     /// An access that found another thread's word on its field: it comes after the accesses that this word counts.
     AfterWord { thread: ThreadId, segment: u64, reads: u8, writes: u8 },
-    /// A write that found its field read by many: it comes after that many kept reads since the last kept write.
-    AfterReads(u64),
+    /// A write that found its field read by many: it comes after the read that made the field so, which this word
+    /// counts, and after that many reads since then, itself included. Each of them is itself [`Order::AfterWord`] with
+    /// no writes.
+    AfterReads { thread: ThreadId, segment: u64, reads: u8, count: u64 },
     /// A leave comes after that many arrivals of its generation.
     AfterArrivals(u32),
     /// The thread's first event comes after the event that started it.
@@ -127,8 +129,11 @@ impl Encoder {
                 put(bytes, segment);
                 bytes.push(reads << 4 | writes & 0xf);
             }
-            Order::AfterReads(count) => {
+            Order::AfterReads { thread, segment, reads, count } => {
                 bytes.push(3);
+                put(bytes, u64::from(thread.0));
+                put(bytes, segment);
+                bytes.push(reads << 4);
                 put(bytes, count);
             }
             Order::AfterArrivals(count) => {
@@ -467,7 +472,12 @@ fn take_order(cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Order> {
             let counts = cursor.byte()?;
             Order::AfterWord { thread, segment, reads: counts >> 4, writes: counts & 0xf }
         }
-        3 => Order::AfterReads(cursor.u64()?),
+        3 => {
+            let thread = ThreadId(id(cursor, limits.threads)?);
+            let segment = cursor.u64()?;
+            let reads = cursor.byte()? >> 4;
+            Order::AfterReads { thread, segment, reads, count: cursor.u64()? }
+        }
         4 => Order::AfterArrivals(cursor.u32()?),
         5 => Order::AfterStart,
         _ => return None,

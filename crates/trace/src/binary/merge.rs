@@ -51,6 +51,7 @@ pub(super) struct Merger {
     queue: VecDeque<ThreadId>,
     parked: FxHashMap<Wait, Vec<ThreadId>>,
     turns: FxHashMap<LockId, u64>,
+    /// Reads of fields that are read by many, since the last write.
     reads: FxHashMap<VariableId, u64>,
     numbers: FxHashMap<VariableId, Numbers>,
     arrivals: FxHashMap<(BarrierId, u32), u32>,
@@ -124,10 +125,16 @@ impl Merger {
                 self.queue.push_front(thread);
                 return;
             }
+            let segment = stream.segment;
             if stream.next.is_none() && !advance(stream, &mut self.bytes, &mut self.broken, thread, limits) {
                 stream.queued = false;
                 return;
             }
+            if stream.segment != segment {
+                // Others may wait for no more than that, and this thread may now wait for them.
+                self.wake(Wait::Thread(thread));
+            }
+            let Some(stream) = self.streams.get_mut(&thread) else { return };
             let Some((event, order)) = stream.next else { continue };
             if let Some(wait) = self.wait(&event, order) {
                 if let Some(stream) = self.streams.get_mut(&thread) {
@@ -156,18 +163,15 @@ impl Merger {
             }
             Order::AfterWord { thread, segment, reads, writes } => {
                 let variable = variable_of(event)?;
-                let came = self.streams.get(&thread).map_or(self.ended.contains(&thread), |stream| {
-                    let counts = stream.counts.get(&variable).copied().unwrap_or((0, 0));
-                    stream.segment > segment
-                        || stream.segment == segment && counts.0 >= reads && counts.1 >= writes
-                        || self.ended.contains(&thread)
-                });
-                if !came && thread != event.thread {
+                if thread != event.thread && !self.came(variable, thread, segment, (reads, writes)) {
                     return Some(Wait::Thread(thread));
                 }
             }
-            Order::AfterReads(count) => {
+            Order::AfterReads { thread, segment, reads, count } => {
                 let variable = variable_of(event)?;
+                if thread != event.thread && !self.came(variable, thread, segment, (reads, 0)) {
+                    return Some(Wait::Thread(thread));
+                }
                 if self.reads.get(&variable).copied().unwrap_or(0) < count {
                     return Some(Wait::Reads(variable));
                 }
@@ -196,6 +200,15 @@ impl Merger {
         }
     }
 
+    /// Whether the accesses that a word counts were handed out.
+    fn came(&self, variable: VariableId, thread: ThreadId, segment: u64, counted: (u8, u8)) -> bool {
+        let Some(stream) = self.streams.get(&thread) else { return self.ended.contains(&thread) };
+        let counts = stream.counts.get(&variable).copied().unwrap_or((0, 0));
+        stream.segment > segment
+            || stream.segment == segment && counts.0 >= counted.0 && counts.1 >= counted.1
+            || self.ended.contains(&thread)
+    }
+
     /// Hands out an event, notes what it brings about, and wakes who waited for that.
     fn emit(&mut self, event: Event, order: Order, batch: &mut Vec<Event>) {
         let thread = event.thread;
@@ -208,12 +221,14 @@ impl Merger {
         }
         match event.action {
             Action::Read { variable } => {
-                *self.reads.entry(variable).or_insert(0) += 1;
                 self.count(thread, variable, (1, 0));
-                self.wake(Wait::Reads(variable));
+                if matches!(order, Order::AfterWord { writes: 0, .. }) {
+                    *self.reads.entry(variable).or_insert(0) += 1;
+                    self.wake(Wait::Reads(variable));
+                }
             }
             Action::Write { variable } => {
-                self.reads.insert(variable, 0);
+                self.reads.remove(&variable);
                 self.count(thread, variable, (0, 1));
             }
             Action::Sync { variable, interval: Some(interval), .. } => {

@@ -123,6 +123,11 @@ impl<W: Write> StreamWriter<W> {
         self.output.chunk(head, &encoder.bytes)
     }
 
+    /// Where the finished chunks went.
+    pub fn output(&mut self) -> &mut W {
+        &mut self.output.output
+    }
+
     pub fn finish(self) -> io::Result<W> {
         self.output.finish()
     }

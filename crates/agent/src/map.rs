@@ -1,0 +1,132 @@
+//! The file of records, mapped into the JVM piece by piece.
+//!
+//! Space is allocated on disk before it is mapped: a full disk under a map would be a fault in the application.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use recording::{CHUNK_HEAD, CHUNK_MARK, EVENTS, chunk_head};
+
+/// Chunks are whole pages, so that what is left of a piece can always be closed.
+const PAGE: usize = 4096;
+const FIRST_PIECE: usize = 1 << 20;
+const LARGEST_PIECE: usize = 1 << 25;
+/// As in the records of the runtime.
+const END_OF_CHUNK: u64 = 63;
+
+pub(crate) struct Events {
+    file: File,
+    /// Bytes of the file that are allocated.
+    length: u64,
+    limit: u64,
+    /// The piece that chunks are now cut from: where its rest begins, and how long that is.
+    rest: *mut u8,
+    left: usize,
+    piece: usize,
+}
+
+// SAFETY: `rest` points into a mapping that belongs to this value and is never unmapped; who has the value has it alone.
+unsafe impl Send for Events {}
+
+impl Events {
+    pub(crate) fn create(folder: &Path, limit: u64) -> io::Result<Events> {
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(folder.join(EVENTS))?;
+        Ok(Events { file, length: 0, limit, rest: ptr::null_mut(), left: 0, piece: FIRST_PIECE })
+    }
+
+    /// The address of a new chunk, whose head is written. It stays mapped as long as the JVM runs.
+    pub(crate) fn chunk(&mut self, thread: u32, size: usize) -> io::Result<u64> {
+        let size = size.next_multiple_of(PAGE);
+        if self.left < size {
+            self.close_piece();
+            self.next_piece(size)?;
+        }
+        let address = self.rest;
+        // SAFETY: the rest of the piece is mapped, aligned to pages, and at least `size` long.
+        unsafe {
+            write_head(address, thread, size);
+            self.rest = address.add(size);
+        }
+        self.left -= size;
+        Ok(address as u64)
+    }
+
+    /// Chunks follow each other without gaps: what is left becomes one without records.
+    fn close_piece(&mut self) {
+        if self.left > 0 {
+            // SAFETY: what is left is mapped and at least a page long.
+            unsafe {
+                self.rest.add(CHUNK_HEAD).cast::<u64>().write(END_OF_CHUNK);
+                write_head(self.rest, 0, self.left);
+            }
+            self.left = 0;
+        }
+    }
+
+    fn next_piece(&mut self, size: usize) -> io::Result<()> {
+        let piece = self.piece.max(size);
+        if self.limit != 0 && self.length + piece as u64 > self.limit {
+            return Err(io::Error::other(format!("the limit of {} MB is reached", self.limit >> 20)));
+        }
+        allocate(&self.file, self.length, piece)?;
+        // SAFETY: a new shared mapping of allocated bytes of our own file; nothing else refers to it.
+        let address = unsafe {
+            libc::mmap(
+                ptr::null_mut(),
+                piece,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                self.file.as_raw_fd(),
+                self.length as libc::off_t,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        self.rest = address.cast();
+        self.left = piece;
+        self.length += piece as u64;
+        self.piece = (self.piece * 2).min(LARGEST_PIECE);
+        Ok(())
+    }
+}
+
+/// The mark comes last: a reader that sees it sees the rest.
+///
+/// # Safety
+/// `address` is aligned and the head's bytes are mapped for writing.
+unsafe fn write_head(address: *mut u8, thread: u32, size: usize) {
+    let numbers = address.cast::<u64>();
+    let [thread, size] = chunk_head(thread, size as u32);
+    // SAFETY: by the caller's promise; atomics may lie in mapped memory that other processes read.
+    unsafe {
+        numbers.add(1).write(thread);
+        numbers.add(2).write(size);
+        AtomicU64::from_ptr(numbers).store(CHUNK_MARK, Ordering::Release);
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn allocate(file: &File, from: u64, length: usize) -> io::Result<()> {
+    // SAFETY: a system call on an open file of ours.
+    let error = unsafe { libc::posix_fallocate(file.as_raw_fd(), from as libc::off_t, length as libc::off_t) };
+    if error == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(error)) }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn allocate(file: &File, from: u64, length: usize) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    let zeros = vec![0; 1 << 16];
+    let end = from + length as u64;
+    let mut at = from;
+    while at < end {
+        let piece = zeros.len().min((end - at) as usize);
+        file.write_all_at(&zeros[..piece], at)?;
+        at += piece as u64;
+    }
+    Ok(())
+}

@@ -1,0 +1,99 @@
+//! Native methods of `java.lang.Fissure`. The JVM finds them by name in this library.
+
+use std::ptr;
+
+use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
+use recording::Row;
+
+use crate::guarded;
+use crate::jvm::Jni;
+use crate::state::AGENT;
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_chunk(_: *mut JNIEnv, _: jclass, thread: jint, size: jint) -> jlong {
+    guarded(0, || match AGENT.get() {
+        Some(agent) if size > 0 => agent.chunk(thread as u32, size as usize) as jlong,
+        _ => 0,
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_row(env: *mut JNIEnv, _: jclass, kind: jint, number: jint, text: jstring) {
+    guarded((), || {
+        // SAFETY: handed over by the JVM for this thread.
+        let name = unsafe { Jni::new(env) }.string(text);
+        let number = number as u32;
+        if let Some(agent) = AGENT.get() {
+            match kind {
+                1 => agent.write(&[Row::Class { number, name }]),
+                2 => agent.write(&[Row::Thread { number, name }]),
+                _ => {}
+            }
+        }
+    });
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_field(env: *mut JNIEnv, _: jclass, owner: jstring, name: jstring) -> jint {
+    guarded(0, || {
+        // SAFETY: handed over by the JVM for this thread.
+        let jni = unsafe { Jni::new(env) };
+        let (owner, name) = (jni.string(owner), jni.string(name));
+        AGENT.get().map_or(0, |agent| agent.names().field(owner, name) as jint)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_reference(env: *mut JNIEnv, _: jclass, number: jint) -> jstring {
+    guarded(ptr::null_mut(), || {
+        let Some(agent) = AGENT.get() else { return ptr::null_mut() };
+        let text = {
+            let sites = agent.sites();
+            let Some(field) = sites.fields().get(number as usize) else { return ptr::null_mut() };
+            let kind = if field.is_static { "static" } else { "" };
+            let access = if sites.is_volatile(field) { "volatile" } else { "" };
+            format!("{}\n{}\n{}\n{kind}\n{access}", field.owner, field.name, field.descriptor)
+        };
+        // SAFETY: handed over by the JVM for this thread.
+        unsafe { Jni::new(env) }.new_string(&text)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_declares(
+    env: *mut JNIEnv,
+    _: jclass,
+    owner: jstring,
+    name: jstring,
+) -> jboolean {
+    guarded(0, || {
+        // SAFETY: handed over by the JVM for this thread.
+        let jni = unsafe { Jni::new(env) };
+        let (owner, name) = (jni.string(owner), jni.string(name));
+        AGENT.get().map_or(0, |agent| u8::from(agent.sites().declares(&owner.replace('.', "/"), &name)))
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_caller(_: *mut JNIEnv, _: jclass) -> jclass {
+    guarded(ptr::null_mut(), || AGENT.get().and_then(|agent| agent.jvmti.caller()).unwrap_or(ptr::null_mut()))
+}
+
+/// Lets others run. Nothing of the JVM's own would do: its ways to wait use up what the application is waiting for.
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_pause(_: *mut JNIEnv, _: jclass) {
+    std::thread::sleep(std::time::Duration::from_micros(50));
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_trouble(env: *mut JNIEnv, _: jclass, what: jstring) {
+    guarded((), || {
+        // SAFETY: handed over by the JVM for this thread.
+        let what = unsafe { Jni::new(env) }.string(what);
+        if let Some(agent) = AGENT.get()
+            && !what.is_empty()
+        {
+            agent.stop(&what);
+        }
+    });
+}

@@ -1,0 +1,154 @@
+//! What the agent knows: one value per JVM, made once.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::{fs, io, process};
+
+use instrument::{Plan, Sites};
+use recording::{Options, Row};
+
+use crate::jvm::Jvmti;
+use crate::map::Events;
+use crate::names::Names;
+use crate::plan;
+use crate::runtime::Entry;
+use crate::select::globs;
+
+/// Callbacks and native methods bring no value of ours, so there is no other place for it.
+pub(crate) static AGENT: OnceLock<Agent> = OnceLock::new();
+
+pub(crate) struct Agent {
+    pub(crate) jvmti: Jvmti,
+    pub(crate) plan: RwLock<Plan>,
+    sites: Mutex<Sites>,
+    folder: PathBuf,
+    /// As it was when the agent was loaded.
+    class_path: String,
+    waits_for_plan: bool,
+    pub(crate) no_filter: bool,
+    pub(crate) entry: OnceLock<Entry>,
+    events: Mutex<Events>,
+    names: Mutex<Names>,
+    stopped: AtomicBool,
+    pub(crate) instrumented: AtomicU32,
+    pub(crate) failed: AtomicU32,
+    /// Methods that could not get their probes.
+    pub(crate) left_alone: AtomicU32,
+}
+
+impl Agent {
+    pub(crate) fn create(jvmti: Jvmti, options: &Options) -> Result<Agent, String> {
+        let folder = folder(options).map_err(|error| told("make a folder in", &options.folder, &error))?;
+        let trouble = |error: io::Error| told("write to", &folder, &error);
+        let events = Events::create(&folder, options.limit).map_err(trouble)?;
+        // Last, as this file makes the folder a recording.
+        let names = Names::create(&folder).map_err(trouble)?;
+        let (include, exclude) = globs(&options.include, &options.exclude);
+        Ok(Agent {
+            jvmti,
+            plan: RwLock::new(Plan { include, exclude, ..Plan::default() }),
+            sites: Mutex::new(Sites::new()),
+            class_path: jvmti.property(c"java.class.path").unwrap_or_default(),
+            waits_for_plan: options.waits_for_plan,
+            folder,
+            no_filter: options.no_filter,
+            entry: OnceLock::new(),
+            events: Mutex::new(events),
+            names: Mutex::new(names),
+            stopped: AtomicBool::new(false),
+            instrumented: AtomicU32::new(0),
+            failed: AtomicU32::new(0),
+            left_alone: AtomicU32::new(0),
+        })
+    }
+
+    pub(crate) fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn sites(&self) -> MutexGuard<'_, Sites> {
+        self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks for a plan, if it is to, and waits for it.
+    pub(crate) fn get_plan(&self) {
+        if self.waits_for_plan
+            && let Err(trouble) = plan::get(&self.folder, &self.class_path, &self.plan)
+        {
+            complain(&format!("no plan, so no units: {trouble}"));
+        }
+    }
+
+    /// Memory for records, or 0 if nothing is recorded any more.
+    pub(crate) fn chunk(&self, thread: u32, size: usize) -> u64 {
+        if self.is_stopped() {
+            return 0;
+        }
+        let chunk = self.events.lock().unwrap_or_else(PoisonError::into_inner).chunk(thread, size);
+        chunk.unwrap_or_else(|error| {
+            self.stop(&error.to_string());
+            0
+        })
+    }
+
+    pub(crate) fn write(&self, rows: &[Row]) {
+        let written = self.names().write(rows);
+        if let Err(error) = written {
+            self.stop(&error.to_string());
+        }
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stopped.load(Ordering::Relaxed)
+    }
+
+    /// Ends the recording, once, and says why.
+    pub(crate) fn stop(&self, why: &str) {
+        if !self.stopped.swap(true, Ordering::Relaxed) {
+            complain(&format!("recording has stopped: {why}"));
+            let _ = self.names().write(&[Row::Note { text: format!("recording has stopped: {why}") }]);
+        }
+    }
+
+    /// The JVM ends by itself.
+    pub(crate) fn end(&self) {
+        let instrumented = self.instrumented.load(Ordering::Relaxed);
+        let failed = self.failed.load(Ordering::Relaxed);
+        let mut rows = vec![Row::Classes { instrumented, failed }];
+        let left_alone = self.left_alone.load(Ordering::Relaxed);
+        if left_alone > 0 {
+            rows.push(Row::Note {
+                text: format!("{left_alone} methods are left as they are: they have no room for probes"),
+            });
+        }
+        rows.push(Row::End);
+        let _ = self.names().write(&rows);
+    }
+}
+
+fn folder(options: &Options) -> io::Result<PathBuf> {
+    fs::create_dir_all(&options.folder)?;
+    let name = process::id().to_string();
+    // A number may come again after another JVM has ended.
+    for again in 0.. {
+        let name = if again == 0 { name.clone() } else { format!("{name}.{again}") };
+        let folder = options.folder.join(name);
+        match fs::create_dir(&folder) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(folder),
+        }
+    }
+    Err(io::Error::other("no name is free"))
+}
+
+fn told(what: &str, folder: &std::path::Path, error: &io::Error) -> String {
+    format!("cannot {what} `{}`: {error}", folder.display())
+}
+
+/// One line on standard error, which is all that a person sees of this library.
+pub(crate) fn complain(line: &str) {
+    let _ = writeln!(io::stderr(), "fissure: {line}");
+}

@@ -1,0 +1,152 @@
+//! `fissure record`: runs a program and keeps its events, one trace per JVM.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use recording::{Follow, Recording};
+
+use crate::launch::{Launched, WatchArgs, agent_option};
+use crate::output;
+
+/// How often the files of the JVMs are looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+
+#[derive(Args)]
+pub(crate) struct RecordArgs {
+    /// The trace to write; further JVMs of the same program get `FILE.2`, `FILE.3` and so on
+    #[arg(short = 'o', long = "output", value_name = "FILE", default_value = "fissure.trace")]
+    output: PathBuf,
+
+    /// Print the option that makes a JVM record, for scripts of one's own, and run nothing
+    ///
+    /// What is recorded is then a folder in the folder that `--output` names, which `fissure analyze` reads as well.
+    #[arg(long)]
+    print_agent: bool,
+
+    #[command(flatten)]
+    watch: WatchArgs,
+
+    /// The program and its arguments: `java ...`, or whatever ends in Java
+    #[arg(last = true, required_unless_present = "print_agent", value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
+    if args.print_agent {
+        let folder = std::path::absolute(&args.output).context("cannot find the folder")?;
+        output::print(&format!("{}\n", agent_option(&args.watch.options(&folder))?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let folder = Folder::beside(&args.output)?;
+    let mut launched = Launched::start(&args.command, &args.watch.options(&folder.0))?;
+    let mut traces: Vec<Trace> = Vec::new();
+    loop {
+        // Asked first, so that nothing is written after the last look.
+        let is_running = launched.is_running()?;
+        for jvm in launched.new_recordings()? {
+            traces.push(Trace::create(&jvm, &args.output, traces.len())?);
+        }
+        let mut more = false;
+        for trace in &mut traces {
+            more |= trace.advance()?;
+        }
+        if !is_running {
+            break;
+        }
+        if !more {
+            thread::sleep(PAUSE);
+        }
+    }
+    if traces.is_empty() {
+        output::complain("warning: no JVM was recorded: the program ran none, or none that takes the agent");
+    }
+    for trace in traces {
+        trace.finish()?;
+    }
+    Ok(ExitCode::from(launched.exit_code()))
+}
+
+/// The trace of one JVM.
+struct Trace {
+    follow: Follow,
+    file: File,
+    path: PathBuf,
+}
+
+impl Trace {
+    fn create(jvm: &Path, output: &Path, before: usize) -> Result<Trace> {
+        let path = if before == 0 {
+            output.to_owned()
+        } else {
+            let mut name = output.as_os_str().to_owned();
+            name.push(format!(".{}", before + 1));
+            PathBuf::from(name)
+        };
+        let file = File::create(&path).with_context(|| format!("cannot write `{}`", path.display()))?;
+        let follow = Follow::new(jvm).with_context(|| format!("cannot read `{}`", jvm.display()))?;
+        Ok(Trace { follow, file, path })
+    }
+
+    /// Writes what is new; whether there was anything.
+    fn advance(&mut self) -> Result<bool> {
+        let more = self.follow.poll().context("cannot read the recording")?;
+        self.file.write_all(&self.follow.take()).with_context(|| format!("cannot write `{}`", self.path.display()))?;
+        Ok(more)
+    }
+
+    fn finish(mut self) -> Result<()> {
+        let (rest, about) = self.follow.finish().context("cannot read the recording")?;
+        self.file.write_all(&rest).with_context(|| format!("cannot write `{}`", self.path.display()))?;
+        tell(&self.path, &about);
+        Ok(())
+    }
+}
+
+fn tell(path: &Path, about: &Recording) {
+    for note in &about.notes {
+        output::complain(&format!("warning: {note}"));
+    }
+    if !about.ended {
+        output::complain("warning: the JVM was killed: the trace has what it did until then");
+    } else if about.instrumented == 0 {
+        output::complain(
+            "warning: no class was instrumented, so nothing was seen: check `--include`, `--exclude` and what the program loads",
+        );
+    }
+    if about.failed > 0 {
+        output::complain(&format!(
+            "warning: {} classes could not be instrumented and were left as they are",
+            about.failed
+        ));
+    }
+    let classes = about.instrumented;
+    output::complain(&format!("{} events of {classes} classes are in `{}`", about.events, path.display()));
+}
+
+/// A folder for what the agent writes, which goes away again.
+struct Folder(PathBuf);
+
+impl Folder {
+    /// On the same disk as the trace.
+    fn beside(output: &Path) -> Result<Folder> {
+        let output = std::path::absolute(output).context("cannot find the folder")?;
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        let folder = output.with_file_name(format!(".{name}.{}", std::process::id()));
+        fs::create_dir(&folder).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+        Ok(Folder(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // If it cannot go, it stays; the trace is written.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

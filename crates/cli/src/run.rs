@@ -1,0 +1,159 @@
+//! `fissure run`: runs a program, and analyses what it does while it does it.
+//!
+//! Each JVM of the program asks for a plan before its classes load. The answer comes from a check of its class path: what
+//! the code makes suspect is what is watched. Its events are then read as they are written, on a thread of its own.
+
+mod summary;
+mod watch;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::{Args, ValueEnum};
+use finding::{Evidence, Finding};
+use report::Report;
+
+use crate::args::{OutputArgs, SettingArgs};
+use crate::launch::{Launched, WatchArgs};
+use crate::output;
+use crate::sources::SourceRoots;
+use summary::Summary;
+use watch::{Watch, Watched};
+
+/// The exit code for findings in a program that itself ended well.
+const FINDINGS: u8 = 66;
+
+/// How often new JVMs are looked for.
+const PAUSE: Duration = Duration::from_millis(5);
+
+#[derive(Args)]
+pub(crate) struct RunArgs {
+    /// Show findings with at least this evidence; what the code alone makes suspect is `pattern`
+    #[arg(long, value_name = "EVIDENCE", default_value = "predicted")]
+    min_evidence: EvidenceArg,
+
+    /// Keep what is known of the run within so many megabytes; beyond, old knowledge is given up, which is told
+    #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..))]
+    max_memory: u32,
+
+    /// Where sources are: the folder that holds the top packages; may be repeated
+    #[arg(long = "source-root", value_name = "DIR")]
+    source_roots: Vec<PathBuf>,
+
+    #[command(flatten)]
+    settings: SettingArgs,
+
+    #[command(flatten)]
+    watch: WatchArgs,
+
+    #[command(flatten)]
+    output: OutputArgs,
+
+    /// The program and its arguments: `java ...`, or whatever ends in Java
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    command: Vec<OsString>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum EvidenceArg {
+    Pattern,
+    Predicted,
+    Observed,
+}
+
+impl EvidenceArg {
+    fn evidence(self) -> Evidence {
+        match self {
+            EvidenceArg::Pattern => Evidence::Pattern,
+            EvidenceArg::Predicted => Evidence::Predicted,
+            EvidenceArg::Observed => Evidence::Observed,
+        }
+    }
+}
+
+pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
+    let sources = SourceRoots::given(&args.source_roots)?;
+    let folder = Folder::temporary()?;
+    let mut options = args.watch.options(&folder.0);
+    options.waits_for_plan = true;
+    let mut launched = Launched::start(&args.command, &options)?;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let mut watching: Vec<JoinHandle<Result<Watched>>> = Vec::new();
+    loop {
+        // Asked first, so that no JVM comes after the last look.
+        let is_running = launched.is_running()?;
+        for jvm in launched.new_recordings()? {
+            let watch = Watch {
+                folder: jvm,
+                settings: args.settings.settings(),
+                max_memory: args.max_memory,
+                is_over: Arc::clone(&is_over),
+            };
+            watching.push(thread::spawn(move || watch.run()));
+        }
+        if !is_running {
+            break;
+        }
+        thread::sleep(PAUSE);
+    }
+    is_over.store(true, Ordering::SeqCst);
+    let mut watched = Vec::new();
+    for one in watching {
+        watched.push(one.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+    }
+
+    let mut summary = Summary::default();
+    let mut findings: Vec<Finding> = Vec::new();
+    for one in watched {
+        findings.extend(summary.take(one));
+    }
+    let findings = finding::merge(findings);
+    let least = args.min_evidence.evidence();
+    let (shown, rest): (Vec<Finding>, Vec<Finding>) =
+        findings.into_iter().partition(|finding| finding.evidence >= least);
+    let report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        inputs: summary.inputs(),
+        run: Some(summary.run()),
+        findings: &shown,
+    };
+    // The application's own output stays its own: what is said here goes to the other stream, or into a file.
+    let palette = output::palette(true);
+    let text = args.output.format.0.render(&report, &sources, palette);
+    match &args.output.output {
+        Some(path) => output::write_file(path, &text)?,
+        None => output::print_apart(&text)?,
+    }
+    for line in summary.lines(rest.len(), least) {
+        output::complain(&line);
+    }
+    Ok(ExitCode::from(match launched.exit_code() {
+        0 if !shown.is_empty() => FINDINGS,
+        code => code,
+    }))
+}
+
+/// A folder for what the agent writes, which goes away again.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn temporary() -> Result<Folder> {
+        let folder = std::env::temp_dir().join(format!("fissure-{}", std::process::id()));
+        fs::create_dir(&folder).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+        Ok(Folder(folder))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // If it cannot go, it stays.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}

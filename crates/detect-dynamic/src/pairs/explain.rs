@@ -1,0 +1,58 @@
+//! What is said of a suspicion that a run supports: the words of whoever suspected it, and the steps of the run.
+
+use finding::{Evidence, Finding, Step, Suspicion, Thread};
+use trace::Tables;
+
+use super::records::Access;
+use super::{COMMIT_NODES, Support};
+use crate::places::{callers, place};
+
+pub(super) fn explain(suspicion: &Suspicion, support: &Support, units: u64, tables: &Tables) -> Finding {
+    let mut finding = suspicion.finding.clone();
+    finding.evidence = finding.evidence.max(support.evidence);
+    finding.detectors.insert(COMMIT_NODES);
+    finding.count = units.max(1);
+    let own = Thread(tables.thread_name(support.unit.thread));
+    let other = Thread(tables.thread_name(support.other));
+    let mut is_other_told = false;
+    for step in &mut finding.steps {
+        step.ran = true;
+        if step.thread == Thread::a() {
+            step.thread = own.clone();
+        } else {
+            step.thread = other.clone();
+            let done = if is_other_told { support.before.unwrap_or(support.after) } else { support.after };
+            is_other_told = true;
+            step.place = place(done.site, tables).or(step.place.take());
+            step.callers = callers(done.stack, tables);
+            step.what = what(&done, support.evidence, tables);
+        }
+    }
+    if !is_other_told {
+        let number = finding.steps.len() as u32 + 1;
+        finding.steps.push(Step {
+            number,
+            thread: other,
+            place: place(support.after.site, tables),
+            what: what(&support.after, support.evidence, tables),
+            ran: true,
+            callers: callers(support.after.stack, tables),
+        });
+        let last = finding.interleaving.len().saturating_sub(1);
+        finding.interleaving.insert(last, number);
+    }
+    finding
+}
+
+fn what(access: &Access, evidence: Evidence, tables: &Tables) -> String {
+    let name = tables.variable_text(access.variable);
+    let done = match (access.writes, access.updates) {
+        (_, true) => "updates",
+        (true, false) => "writes",
+        (false, false) => "reads",
+    };
+    match evidence {
+        Evidence::Observed | Evidence::Confirmed => format!("{done} `{name}` in between"),
+        Evidence::Predicted | Evidence::Pattern => format!("{done} `{name}`, and could do so in between"),
+    }
+}

@@ -1,0 +1,240 @@
+//! Units cut from text traces, and the plain twin of the search: every other thread's accesses, tried one by one.
+
+use std::collections::BTreeSet;
+
+use finding::{Evidence, Finding, Severity, Suspicion, rules};
+use location::{MethodPlace, Place};
+use trace::Reader;
+
+use super::{Answered, Pairs};
+use crate::random::Random;
+
+fn method(name: &str) -> MethodPlace {
+    MethodPlace { class: "C".to_owned(), name: name.to_owned(), descriptor: "()V".to_owned() }
+}
+
+fn at(name: &str, pc: u32) -> Place {
+    Place { method: method(name), pc, file: None, line: None }
+}
+
+/// `m` ought to be atomic from any of `first` to any of `second`.
+fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
+    let finding = Finding {
+        rule: &rules::STALE_VALUE,
+        evidence: Evidence::Pattern,
+        severity: Severity::Error,
+        detectors: BTreeSet::from(["stale-values"]),
+        message: String::new(),
+        method: method("m"),
+        variables: BTreeSet::new(),
+        locks: BTreeSet::new(),
+        steps: Vec::new(),
+        interleaving: Vec::new(),
+        fix: String::new(),
+        count: 1,
+        sections: None,
+    };
+    Suspicion { finding, first: first.to_vec(), second: second.to_vec(), is_told }
+}
+
+fn answer(text: &str, suspicions: Vec<Suspicion>) -> Answered {
+    let mut reader = Reader::new(text.as_bytes()).expect("it is text");
+    let mut pairs = Pairs::new(suspicions, 1 << 20);
+    let mut batch = Vec::new();
+    loop {
+        reader.next(&mut batch).expect("memory can be read");
+        if batch.is_empty() {
+            break;
+        }
+        pairs.on_events(&batch, reader.tables());
+    }
+    assert!(reader.problems().is_empty(), "{:?}", reader.problems());
+    pairs.finish(reader.tables())
+}
+
+/// The evidence for a suspicion of `m`, from offset 1 to offset 2.
+fn evidence(text: &str, is_told: bool) -> Option<Evidence> {
+    let answered = answer(text, vec![suspicion(&[at("m", 1)], &[at("m", 2)], is_told)]);
+    answered.findings.first().map(|finding| finding.evidence)
+}
+
+const PREDICTED: Option<Evidence> = Some(Evidence::Predicted);
+const OBSERVED: Option<Evidence> = Some(Evidence::Observed);
+
+/// A unit of thread A: `read` at offset 1 in one section, `write` at offset 2 in the next.
+fn unit(read: &str, write: &str) -> String {
+    format!(
+        "A|enter(C.m:()V:1)|\nA|acq(l)|\nA|{read}|C.m:()V@1\nA|rel(l)|\nA|acq(l)|\nA|{write}|C.m:()V@2\nA|rel(l)|\nA|exit(1)|\n"
+    )
+}
+
+#[test]
+fn a_write_of_another_thread_can_be_put_in_between() {
+    let other = "B|acq(l)|\nB|w(x)|\nB|rel(l)|\n";
+    let unit = unit("r(x)", "w(x)");
+    assert_eq!(evidence(&format!("{other}{unit}"), false), PREDICTED);
+    assert_eq!(evidence(&format!("{unit}{other}"), false), PREDICTED, "later, too");
+    assert_eq!(evidence(&unit, true), None, "nobody else");
+    assert_eq!(evidence(&format!("{}{unit}", other.replace("w(x)", "w(y)")), true), None, "another variable");
+    assert_eq!(evidence(&format!("{}{unit}", other.replace("w(x)", "r(x)")), true), None, "two reads");
+}
+
+#[test]
+fn what_did_come_in_between_is_observed() {
+    let text = unit("r(x)", "w(x)").replacen("A|rel(l)|\n", "A|rel(l)|\nB|acq(l)|\nB|w(x)|\nB|rel(l)|\n", 1);
+    assert_eq!(evidence(&text, false), OBSERVED);
+}
+
+#[test]
+fn a_lock_around_the_whole_keeps_out_whoever_takes_it() {
+    let unit = format!("A|acq(o)|\n{}A|rel(o)|\n", unit("r(x)", "w(x)"));
+    assert_eq!(evidence(&format!("{unit}B|acq(o)|\nB|w(x)|\nB|rel(o)|\n"), true), None);
+    assert_eq!(evidence(&format!("{unit}B|acq(l)|\nB|w(x)|\nB|rel(l)|\n"), true), PREDICTED);
+    let shared = unit.replace("acq(o)", "acqs(o)").replace("rel(o)", "rels(o)");
+    assert_eq!(evidence(&format!("{shared}B|acqs(o)|\nB|w(x)|\nB|rels(o)|\n"), true), PREDICTED, "both share it");
+    assert_eq!(evidence(&format!("{shared}B|acq(o)|\nB|w(x)|\nB|rel(o)|\n"), true), None, "one has it alone");
+}
+
+#[test]
+fn start_join_and_barriers_keep_out_what_came_before_or_after() {
+    let unit = unit("r(x)", "w(x)");
+    assert_eq!(evidence(&format!("B|w(x)|\nB|fork(A)|\n{unit}"), true), None, "before the start");
+    assert_eq!(evidence(&format!("B|fork(A)|\nB|w(x)|\n{unit}"), true), PREDICTED, "after the start");
+    assert_eq!(evidence(&format!("{unit}B|join(A)|\nB|w(x)|\n"), true), None, "after the join");
+    assert_eq!(evidence(&format!("{unit}A|arrive(b:1)|\nB|leave(b:1)|\nB|w(x)|\n"), true), None, "after the barrier");
+    assert_eq!(evidence(&format!("{unit}A|arrive(b:1)|\nB|w(x)|\n"), true), PREDICTED, "beside the barrier");
+    // Over two hops.
+    assert_eq!(evidence(&format!("{unit}A|fork(C)|\nC|fork(B)|\nB|w(x)|\n"), true), None);
+}
+
+#[test]
+fn two_variables_need_an_other_thread_that_touches_both_in_order() {
+    let unit = unit("w(x)", "w(y)");
+    assert_eq!(evidence(&format!("{unit}B|acq(l)|\nB|r(x)|\nB|r(y)|\nB|rel(l)|\n"), false), PREDICTED);
+    assert_eq!(evidence(&format!("{unit}B|acq(l)|\nB|r(x)|\nB|rel(l)|\n"), false), None);
+    assert_eq!(evidence(&format!("{unit}B|acq(l)|\nB|r(x)|\nB|rel(l)|\nC|r(y)|\n"), false), None, "two threads");
+    assert_eq!(evidence(&format!("{unit}B|r(y)|\nB|r(x)|\n"), false), None, "the other way round");
+    assert_eq!(evidence(&format!("{unit}B|acq(l)|\nB|r(x)|\nB|rel(l)|\n"), true), PREDICTED, "told without a run");
+}
+
+#[test]
+fn two_sections_of_another_thread_are_no_way_around_a_lock_that_is_held() {
+    let unit = format!("A|acq(o)|\n{}A|rel(o)|\n", unit("w(x)", "w(y)"));
+    assert_eq!(evidence(&format!("{unit}B|r(x)|\nB|acq(o)|\nB|rel(o)|\nB|r(y)|\n"), false), None);
+    assert_eq!(evidence(&format!("{unit}B|acq(p)|\nB|r(x)|\nB|r(y)|\nB|rel(p)|\n"), false), PREDICTED);
+}
+
+#[test]
+fn a_unit_goes_from_the_latest_first_to_the_next_second_over_a_back_edge() {
+    let suspicions = || vec![suspicion(&[at("m", 9)], &[at("m", 4)], false)];
+    let round = |object: u32| format!("A|w(C.x@{object})|C.m:()V@4\nA|r(C.x@{object})|C.m:()V@9\n");
+    let text = format!("A|enter(C.m:()V:1)|\n{}{}A|exit(1)|\n", round(1), round(2));
+    // The read of the first object is followed by the write of the second: a write of either alone fits neither.
+    assert!(answer(&format!("{text}B|w(C.x@1)|\n"), suspicions()).findings.is_empty());
+    let text = format!("A|enter(C.m:()V:1)|\n{}{}A|exit(1)|\n", round(1), round(1));
+    let answered = answer(&format!("{text}B|w(C.x@1)|\n"), suspicions());
+    assert_eq!((answered.findings.len(), answered.units), (1, 1));
+}
+
+#[test]
+fn both_parts_belong_to_one_activation() {
+    let read = "A|acq(l)|\nA|r(x)|C.get:()V@1\nA|rel(l)|\n";
+    let write = "A|acq(l)|\nA|w(x)|C.set:()V@2\nA|rel(l)|\n";
+    let suspicions = || vec![suspicion(&[at("get", 1)], &[at("set", 2)], false)];
+    let found = |text: String| answer(&text, suspicions()).findings.len();
+    let other = "B|w(x)|\n";
+    assert_eq!(found(format!("{other}A|enter(C.m:()V:1)|\n{read}{write}A|exit(1)|\n")), 1, "in callees");
+    assert_eq!(
+        found(format!("{other}A|enter(C.m:()V:1)|\n{read}A|exit(1)|\nA|enter(C.m:()V:2)|\n{write}A|exit(2)|\n")),
+        0,
+        "two activations"
+    );
+    assert_eq!(found(format!("{other}{read}{write}")), 0, "outside");
+    // The inner activation of a recursive method has its own pair.
+    let inner = format!("A|enter(C.m:()V:2)|\n{write}A|exit(2)|\n");
+    assert_eq!(found(format!("{other}A|enter(C.m:()V:1)|\n{read}{inner}A|exit(1)|\n")), 0, "recursion");
+    assert_eq!(found(format!("{other}A|enter(C.m:()V:1)|\n{read}{inner}{write}A|exit(1)|\n")), 1, "after recursion");
+}
+
+#[test]
+fn starting_and_joining_end_a_unit_and_waiting_does_not() {
+    let unit = |between: &str| {
+        format!(
+            "A|enter(C.m:()V:1)|\nA|acq(l)|\nA|r(x)|C.m:()V@1\n{between}A|w(x)|C.m:()V@2\nA|rel(l)|\nA|exit(1)|\nB|acq(l)|\nB|w(x)|\nB|rel(l)|\n"
+        )
+    };
+    assert_eq!(evidence(&unit(""), true), None, "under one lock");
+    assert_eq!(evidence(&unit("A|wrel(l)|\nA|wacq(l)|\n"), true), PREDICTED, "`wait` lets the lock go");
+    assert_eq!(evidence(&unit("A|wrel(l)|\nA|fork(C)|\nA|wacq(l)|\n"), true), None, "a start divides");
+    assert_eq!(evidence(&unit("A|wrel(l)|\nA|join(C)|\nA|wacq(l)|\n"), true), None, "a join divides");
+}
+
+#[test]
+fn overlapping_units_are_judged_each_on_its_own() {
+    let suspicions =
+        vec![suspicion(&[at("m", 1)], &[at("m", 3)], false), suspicion(&[at("m", 2)], &[at("m", 4)], false)];
+    let text = "A|enter(C.m:()V:1)|\nA|r(x)|C.m:()V@1\nA|r(y)|C.m:()V@2\nA|w(x)|C.m:()V@3\nA|w(y)|C.m:()V@4\nB|w(y)|\n";
+    let answered = answer(text, suspicions);
+    assert_eq!((answered.findings.len(), answered.units, answered.unsupported), (1, 2, 0));
+}
+
+#[test]
+fn volatile_accesses_that_overlap_are_not_observed() {
+    let text = |interval: &str| {
+        format!(
+            "A|enter(C.m:()V:1)|\nA|vr(x){{b1,a3}}|C.m:()V@1\nB|vw(x){{{interval}}}|\nA|vw(x){{b9,a10}}|C.m:()V@2\n"
+        )
+    };
+    assert_eq!(evidence(&text("b4,a8"), false), OBSERVED);
+    assert_eq!(evidence(&text("b2,a8"), false), PREDICTED);
+}
+
+/// One thread with a unit, others with sections; the twin tries every pair of accesses of every other thread.
+#[test]
+fn the_search_agrees_with_trying_every_pair() {
+    let rounds = if std::env::var_os("FISSURE_LONG").is_some() { 200_000 } else { 3_000 };
+    let mut supported = 0;
+    for seed in 0..rounds {
+        let mut random = Random::new(seed);
+        let name = |random: &mut Random, names: &[&'static str]| names[random.below(names.len() as u64) as usize];
+        let outer = random.one_in(2).then(|| name(&mut random, &["k", "l"]));
+        let kinds = ["r", "w"];
+        let (p, q) = (name(&mut random, &kinds), name(&mut random, &kinds));
+        let (x, y) = (name(&mut random, &["x", "y"]), name(&mut random, &["x", "y"]));
+        let mut text = String::new();
+        outer.into_iter().for_each(|lock| text += &format!("A|acq({lock})|\n"));
+        text += &format!("A|enter(C.m:()V:1)|\nA|{p}({x})|C.m:()V@1\nA|{q}({y})|C.m:()V@2\nA|exit(1)|\n");
+        outer.into_iter().for_each(|lock| text += &format!("A|rel({lock})|\n"));
+        let mut expected = false;
+        for thread in ["B", "C"] {
+            // Sections of one thread, each under one lock or none.
+            let mut done: Vec<(usize, Option<&str>, &str, &str)> = Vec::new();
+            for section in 0..1 + random.below(2) as usize {
+                let lock = (!random.one_in(3)).then(|| name(&mut random, &["k", "l", "m"]));
+                lock.into_iter().for_each(|lock| text += &format!("{thread}|acq({lock})|\n"));
+                for _ in 0..1 + random.below(2) {
+                    let (kind, variable) = (name(&mut random, &kinds), name(&mut random, &["x", "y", "z"]));
+                    text += &format!("{thread}|{kind}({variable})|\n");
+                    done.push((section, lock, kind, variable));
+                }
+                lock.into_iter().for_each(|lock| text += &format!("{thread}|rel({lock})|\n"));
+            }
+            for (i, a) in done.iter().enumerate() {
+                for b in &done[i..] {
+                    let conflict = |kind: &str, variable: &str, other: &(usize, Option<&str>, &str, &str)| {
+                        variable == other.3 && (kind == "w" || other.2 == "w")
+                    };
+                    let is_out = |lock: Option<&str>| outer.is_some() && lock == outer;
+                    let free = !is_out(a.1) && !is_out(b.1);
+                    // Under a lock that is held throughout, only one stretch without a lock taken or one section.
+                    let close = outer.is_none() || (a.0 == b.0 && (a.1.is_some() || std::ptr::eq(a, b)));
+                    expected |= free && close && conflict(p, x, a) && conflict(q, y, b);
+                }
+            }
+        }
+        let found = evidence(&text, false).is_some();
+        assert_eq!(found, expected, "seed {seed}\n{text}");
+        supported += u64::from(found);
+    }
+    assert!(supported > rounds / 20 && supported < rounds * 3 / 4, "{supported} of {rounds}");
+}

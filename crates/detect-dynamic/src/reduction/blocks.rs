@@ -1,0 +1,159 @@
+//! Open units and their phases.
+
+use rustc_hash::FxHashMap;
+use trace::{LockId, SiteId, StackId, ThreadId, UnitId, VariableId};
+
+use super::state::Held;
+
+/// The number of an event in the run, from 1.
+pub(super) type Moment = u64;
+
+/// Where and when something was done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Point {
+    pub(super) moment: Moment,
+    pub(super) site: SiteId,
+    pub(super) stack: StackId,
+    pub(super) deed: Deed,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Deed {
+    Begin,
+    Read(VariableId),
+    Write(VariableId),
+    Update(VariableId),
+    Acquire(LockId),
+    Release(LockId),
+}
+
+/// How a step can be moved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Mover {
+    Both,
+    Right,
+    Left,
+    Non,
+}
+
+/// A step that does not fit, with all that a report needs.
+#[derive(Clone, Debug)]
+pub(super) struct Warning {
+    pub(super) thread: ThreadId,
+    pub(super) unit: UnitId,
+    pub(super) entry: Point,
+    pub(super) commit: Point,
+    pub(super) offence: Point,
+    /// Another thread's last access to the variable, where it is known.
+    pub(super) other: Option<(ThreadId, Point)>,
+    /// Shared variables that the unit touched so far.
+    pub(super) variables: Vec<VariableId>,
+}
+
+/// What was done to a variable or a lock while it looked harmless.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Relied {
+    pub(super) on: On,
+    pub(super) held: Held,
+    /// The first step that would be a commit point.
+    first: Option<Point>,
+    /// The last step that would be wrong after a commit point.
+    last: Option<Point>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum On {
+    Read(VariableId),
+    Write(VariableId),
+    Lock(LockId),
+}
+
+/// A unit that is open.
+pub(super) struct Block {
+    pub(super) unit: UnitId,
+    pub(super) entry: Point,
+    /// The step after which only such are right that may be done earlier.
+    commit: Option<Point>,
+    /// The last step that is right only before the commit point, or is the commit point.
+    last: Option<Point>,
+    warned: bool,
+    /// Kept unless the paper's way is asked for.
+    relied: FxHashMap<(On, Held), Relied>,
+    pub(super) variables: Vec<VariableId>,
+}
+
+/// More variables than this say nothing about the unit.
+const MOST_VARIABLES: usize = 8;
+
+impl Block {
+    pub(super) fn new(unit: UnitId, entry: Point) -> Block {
+        Block {
+            unit,
+            entry,
+            commit: None,
+            last: None,
+            warned: false,
+            relied: FxHashMap::default(),
+            variables: Vec::new(),
+        }
+    }
+
+    /// Begins a new phase: what came before and what comes after are not one.
+    pub(super) fn divide(&mut self) {
+        (self.commit, self.last) = (None, None);
+        self.relied.clear();
+    }
+
+    pub(super) fn touch(&mut self, variable: VariableId) {
+        if self.variables.len() < MOST_VARIABLES && !self.variables.contains(&variable) {
+            self.variables.push(variable);
+        }
+    }
+
+    /// Takes a step; the commit point and the step if they do not fit together.
+    pub(super) fn step(&mut self, mover: Mover, point: Point) -> Option<(Point, Point)> {
+        match mover {
+            Mover::Both => None,
+            Mover::Right => self.join(None, Some(point)),
+            Mover::Left => self.join(Some(point), None),
+            Mover::Non => self.join(Some(point), Some(point)),
+        }
+    }
+
+    /// Puts a commit point and a step that must not come after one into the phase.
+    fn join(&mut self, first: Option<Point>, last: Option<Point>) -> Option<(Point, Point)> {
+        let earliest = [self.commit, first].into_iter().flatten().min_by_key(|point| point.moment);
+        let latest = [self.last, last].into_iter().flatten().max_by_key(|point| point.moment);
+        (self.commit, self.last) = (earliest, latest);
+        let wrong = earliest.zip(latest).filter(|(commit, offence)| commit.moment < offence.moment)?;
+        (!std::mem::replace(&mut self.warned, true)).then_some(wrong)
+    }
+
+    /// Notes a step that could be moved both ways, as far as was known.
+    pub(super) fn rely(&mut self, on: On, held: Held, point: Point) {
+        let relied = self.relied.entry((on, held)).or_insert(Relied { on, held, first: None, last: None });
+        match point.deed {
+            Deed::Acquire(_) => relied.last = Some(point),
+            Deed::Release(_) => relied.first = relied.first.or(Some(point)),
+            Deed::Begin | Deed::Read(_) | Deed::Write(_) | Deed::Update(_) => {
+                relied.first = relied.first.or(Some(point));
+                relied.last = Some(point);
+            }
+        }
+    }
+
+    /// Judges steps again that cannot be moved both ways after all.
+    pub(super) fn recheck(&mut self, mut holds: impl FnMut(&Relied) -> bool) -> Option<(Point, Point)> {
+        let lost: Vec<Relied> = self.relied.extract_if(|_, relied| !holds(relied)).map(|(_, relied)| relied).collect();
+        let mut wrong = None;
+        for relied in lost {
+            let found = self.join(relied.first, relied.last);
+            wrong = wrong.or(found);
+        }
+        wrong
+    }
+
+    pub(super) fn relies(&self) -> bool {
+        !self.relied.is_empty()
+    }
+}

@@ -1,0 +1,121 @@
+//! What the detector says. All its wording is here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use finding::{Evidence, Finding, Step, rules};
+use trace::{SiteId, Tables, ThreadId, UnitId};
+
+use super::REDUCTION;
+use super::blocks::{Deed, Point, Warning};
+use crate::places::{callers, method_of, place, subject};
+
+/// Warnings by the places in code that make them the same one.
+#[derive(Default)]
+pub(super) struct Told {
+    warnings: Vec<(Warning, u64)>,
+    known: BTreeMap<(UnitId, SiteId, Mark), usize>,
+}
+
+/// A place, or what happened there if the trace does not know the place.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Mark {
+    Site(SiteId),
+    Deed(Deed),
+}
+
+impl Told {
+    pub(super) fn take(&mut self, warnings: &mut Vec<Warning>) {
+        for warning in warnings.drain(..) {
+            let offence = match warning.offence.site {
+                SiteId(0) => Mark::Deed(warning.offence.deed),
+                site => Mark::Site(site),
+            };
+            match self.known.entry((warning.unit, warning.entry.site, offence)) {
+                std::collections::btree_map::Entry::Occupied(known) => self.warnings[*known.get()].1 += 1,
+                std::collections::btree_map::Entry::Vacant(entry) => {
+                    entry.insert(self.warnings.len());
+                    self.warnings.push((warning, 1));
+                }
+            }
+        }
+    }
+
+    pub(super) fn explain(self, tables: &Tables) -> Vec<Finding> {
+        self.warnings.into_iter().map(|(warning, count)| explain(&warning, count, tables)).collect()
+    }
+}
+
+fn explain(warning: &Warning, count: u64, tables: &Tables) -> Finding {
+    let mut steps = Vec::new();
+    let mut step = |thread: ThreadId, point: Point, what: String| {
+        let number = steps.len() as u32 + 1;
+        steps.push(Step {
+            number,
+            thread: finding::Thread(tables.thread_name(thread)),
+            place: place(point.site, tables),
+            what,
+            ran: true,
+            callers: callers(point.stack, tables),
+        });
+        number
+    };
+    step(warning.thread, warning.entry, "begins what ought to be atomic".to_owned());
+    let commit = step(
+        warning.thread,
+        warning.commit,
+        format!("{}: from here on others may see what was done", deed(warning.commit.deed, tables)),
+    );
+    let offence = step(
+        warning.thread,
+        warning.offence,
+        format!("{}: others may have come in between", deed(warning.offence.deed, tables)),
+    );
+    let mut interleaving = vec![1, commit, offence];
+    if let Some((thread, point)) = warning.other {
+        let other = step(thread, point, format!("{}, with no lock in common", deed(point.deed, tables)));
+        interleaving.insert(2, other);
+    }
+    let mut variables: BTreeSet<String> = warning.variables.iter().map(|&id| tables.variable_name(id)).collect();
+    let mut locks = BTreeSet::new();
+    for point in [warning.commit, warning.offence] {
+        match point.deed {
+            Deed::Read(variable) | Deed::Write(variable) | Deed::Update(variable) => {
+                variables.insert(tables.variable_name(variable));
+            }
+            Deed::Acquire(lock) | Deed::Release(lock) => {
+                locks.insert(tables.lock_name(lock));
+            }
+            Deed::Begin => {}
+        }
+    }
+    let rule = &rules::NOT_ATOMIC;
+    Finding {
+        rule,
+        evidence: Evidence::Predicted,
+        severity: rule.severity,
+        detectors: BTreeSet::from([REDUCTION.id]),
+        message: format!(
+            "{} may not be atomic: other threads can come in between ({commit}) and ({offence})",
+            subject(warning.entry.site, warning.unit, tables)
+        ),
+        method: method_of(warning.entry.site, warning.unit, tables),
+        variables,
+        locks,
+        steps,
+        interleaving,
+        fix: format!("hold one lock from ({commit}) to ({offence})"),
+        count,
+        sections: None,
+    }
+}
+
+fn deed(deed: Deed, tables: &Tables) -> String {
+    match deed {
+        Deed::Begin => "begins".to_owned(),
+        Deed::Read(variable) => format!("reads `{}`", tables.variable_text(variable)),
+        Deed::Write(variable) => format!("writes `{}`", tables.variable_text(variable)),
+        Deed::Update(variable) => format!("updates `{}`", tables.variable_text(variable)),
+        Deed::Acquire(lock) => format!("takes `{}`", tables.lock_text(lock)),
+        Deed::Release(lock) => format!("lets `{}` go", tables.lock_text(lock)),
+    }
+}

@@ -1,0 +1,273 @@
+//! How events become steps, and which way each step can be moved.
+
+use trace::{Access, Action, Cause, Event, LockId, Mode, Ran, ThreadId, UnitId, VariableId};
+
+use super::blocks::{Block, Deed, Moment, Mover, On, Point, Warning};
+use super::state::{Held, Lock, Sharing, Variable};
+use super::{Refinement, Without};
+use crate::Options;
+use crate::lockset::{Holds, LockSets};
+
+/// The detector without its wording: events in, warnings out.
+pub(super) struct Engine {
+    without: Without,
+    paper: bool,
+    now: Moment,
+    sets: LockSets,
+    variables: Vec<Variable>,
+    /// For each variable the last access, and the last one of another thread than that.
+    last: Vec<[Option<(ThreadId, Point)>; 2]>,
+    locks: Vec<Lock>,
+    threads: Vec<Thread>,
+    /// For the caller to take after each event.
+    pub(super) warnings: Vec<Warning>,
+}
+
+#[derive(Default)]
+struct Thread {
+    holds: Holds,
+    blocks: Vec<Block>,
+    /// Open arms, true for speculated ones.
+    arms: Vec<bool>,
+}
+
+impl Engine {
+    pub(super) fn new(options: &Options) -> Engine {
+        Engine {
+            without: options.without,
+            paper: options.paper,
+            now: 0,
+            sets: LockSets::default(),
+            variables: Vec::new(),
+            last: Vec::new(),
+            locks: Vec::new(),
+            threads: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
+
+    pub(super) fn on_event(&mut self, event: &Event) {
+        let index = event.thread.index();
+        if index >= self.threads.len() {
+            self.threads.resize_with(index + 1, Thread::default);
+        }
+        if self.threads[index].arms.contains(&true) {
+            // What did not run moves nothing.
+            match event.action {
+                Action::ArmBegin { .. } | Action::ArmEnd { .. } | Action::ThreadEnd | Action::Lost { .. } => {}
+                _ => return,
+            }
+        }
+        self.now += 1;
+        match event.action {
+            Action::Read { variable } => self.access(event, variable, Access::Read),
+            Action::Write { variable } => self.access(event, variable, Access::Write),
+            Action::Sync { variable, access, kind: _, interval: _ } => self.access(event, variable, access),
+            Action::Acquire { lock, mode, cause, section: _, activation: _ } => self.acquire(event, lock, mode, cause),
+            Action::Release { lock, mode, cause } => self.release(event, lock, mode, cause),
+            Action::UnitBegin { unit, activation: _ } => {
+                let entry = self.point(event, Deed::Begin);
+                self.threads[index].blocks.push(Block::new(unit, entry));
+            }
+            Action::UnitEnd { unit } => self.end_unit(index, unit),
+            // Whoever starts, joins or waits for others does not mean the whole to be one step.
+            Action::Start { .. } | Action::Join { .. } | Action::Arrive { .. } | Action::Leave { .. } => {
+                self.divide(index);
+            }
+            Action::ArmBegin { branch: _, arm: _, ran } => self.threads[index].arms.push(ran == Ran::Speculated),
+            Action::ArmEnd { branch: _ } => {
+                self.threads[index].arms.pop();
+            }
+            Action::ThreadEnd => self.threads[index] = Thread::default(),
+            Action::Lost { events: _, all } => {
+                // Nobody knows what is held and which units are open.
+                for (other, thread) in self.threads.iter_mut().enumerate() {
+                    if all || other == index {
+                        *thread = Thread::default();
+                    }
+                }
+            }
+            Action::ThreadBegin | Action::Enter { .. } | Action::Exit { .. } | Action::New { .. } => {}
+        }
+    }
+
+    fn end_unit(&mut self, thread: usize, unit: UnitId) {
+        let blocks = &mut self.threads[thread].blocks;
+        if let Some(index) = blocks.iter().rposition(|block| block.unit == unit).or(blocks.len().checked_sub(1)) {
+            blocks.remove(index);
+        }
+    }
+
+    fn divide(&mut self, thread: usize) {
+        self.threads[thread].blocks.iter_mut().for_each(Block::divide);
+    }
+
+    fn held(&mut self, thread: usize) -> Held {
+        let holds = &mut self.threads[thread].holds;
+        Held { any: holds.any(&mut self.sets), exclusive: holds.exclusive(&mut self.sets) }
+    }
+
+    fn point(&self, event: &Event, deed: Deed) -> Point {
+        Point { moment: self.now, site: event.site, stack: event.stack, deed }
+    }
+
+    fn access(&mut self, event: &Event, variable: VariableId, access: Access) {
+        let index = variable.index();
+        if index >= self.variables.len() {
+            self.variables.resize(index + 1, Variable::UNTOUCHED);
+            self.last.resize(index + 1, [None; 2]);
+        }
+        let (thread, writes) = (event.thread, access.writes());
+        let held = self.held(thread.index());
+        let mut state = self.variables[index];
+        let (before, without) = (state, self.without);
+        state.access(thread, writes, held, without, &mut self.sets);
+        self.variables[index] = state;
+        let deed = match access {
+            Access::Read => Deed::Read(variable),
+            Access::Write => Deed::Write(variable),
+            Access::Update => Deed::Update(variable),
+        };
+        let point = self.point(event, deed);
+        match &mut self.last[index] {
+            [Some(last), _] if last.0 == thread => last.1 = point,
+            [last, other] => (*last, *other) = (Some((thread, point)), *last),
+        }
+        let is_changed =
+            before.sharing != state.sharing || before.on_access != state.on_access || before.on_write != state.on_write;
+        if is_changed && state.sharing == Sharing::Shared {
+            self.recheck(On::Read(variable));
+        }
+        let guarded = state.is_guarded(writes, held, without, &mut self.sets);
+        let on = if writes { On::Write(variable) } else { On::Read(variable) };
+        for block in 0..self.threads[thread.index()].blocks.len() {
+            self.threads[thread.index()].blocks[block].touch(variable);
+            self.step(thread, block, guarded, Mover::Non, (on, held), point);
+        }
+    }
+
+    /// One step of one open unit.
+    fn step(
+        &mut self,
+        thread: ThreadId,
+        block: usize,
+        harmless: bool,
+        mover: Mover,
+        (on, held): (On, Held),
+        point: Point,
+    ) {
+        let paper = self.paper;
+        let open = &mut self.threads[thread.index()].blocks[block];
+        let wrong = if harmless {
+            if !paper {
+                open.rely(on, held, point);
+            }
+            open.step(Mover::Both, point)
+        } else {
+            open.step(mover, point)
+        };
+        if let Some(wrong) = wrong {
+            self.warn(thread, block, wrong);
+        }
+    }
+
+    fn acquire(&mut self, event: &Event, lock: LockId, mode: Mode, cause: Cause) {
+        let thread = event.thread.index();
+        let others = self.held(thread);
+        let outermost = self.threads[thread].holds.acquire(lock, mode, cause);
+        if cause == Cause::Wait {
+            self.divide(thread);
+            return;
+        }
+        let reentrant = !outermost && !self.without.contains(Refinement::ReentrantLocks);
+        if !reentrant {
+            self.lock_step(event, lock, others, outermost, Mover::Right);
+        }
+    }
+
+    fn release(&mut self, event: &Event, lock: LockId, mode: Mode, cause: Cause) {
+        let thread = event.thread.index();
+        let Some(free) = self.threads[thread].holds.release(lock, mode, cause) else { return };
+        if cause == Cause::Wait {
+            self.divide(thread);
+            return;
+        }
+        let reentrant = !free && !self.without.contains(Refinement::ReentrantLocks);
+        if !reentrant {
+            let others = self.held(thread);
+            self.lock_step(event, lock, others, free, Mover::Left);
+        }
+    }
+
+    /// `counts` is false for a reentrant step that is not left out: it says nothing about the lock.
+    fn lock_step(&mut self, event: &Event, lock: LockId, others: Held, counts: bool, mover: Mover) {
+        let index = lock.index();
+        if index >= self.locks.len() {
+            self.locks.resize(index + 1, Lock::UNTOUCHED);
+        }
+        let mut state = self.locks[index];
+        let was_idle = state.is_idle(self.without);
+        if counts {
+            let alone = self.sets.without(others.exclusive, lock);
+            state.take(event.thread, alone, self.without, &mut self.sets);
+            self.locks[index] = state;
+        }
+        let is_idle = state.is_idle(self.without);
+        if was_idle && !is_idle {
+            self.recheck(On::Lock(lock));
+        }
+        let deed = if mover == Mover::Right { Deed::Acquire(lock) } else { Deed::Release(lock) };
+        let point = self.point(event, deed);
+        for block in 0..self.threads[event.thread.index()].blocks.len() {
+            self.step(event.thread, block, is_idle, mover, (On::Lock(lock), others), point);
+        }
+    }
+
+    /// Judges again what open units did to a variable or lock that is less guarded than it was.
+    fn recheck(&mut self, changed: On) {
+        if self.paper {
+            return;
+        }
+        let (without, sets) = (self.without, &mut self.sets);
+        let mut found = Vec::new();
+        for (thread, state) in self.threads.iter_mut().enumerate() {
+            for (index, block) in state.blocks.iter_mut().enumerate() {
+                if !block.relies() {
+                    continue;
+                }
+                let wrong = block.recheck(|relied| match (changed, relied.on) {
+                    (On::Lock(lock), On::Lock(other)) if lock == other => self.locks[lock.index()].is_idle(without),
+                    (On::Read(variable), On::Read(other) | On::Write(other)) if variable == other => {
+                        let writes = matches!(relied.on, On::Write(_));
+                        self.variables[variable.index()].is_guarded(writes, relied.held, without, sets)
+                    }
+                    _ => true,
+                });
+                found.extend(wrong.map(|wrong| (ThreadId(thread as u32), index, wrong)));
+            }
+        }
+        for (thread, block, wrong) in found {
+            self.warn(thread, block, wrong);
+        }
+    }
+
+    fn warn(&mut self, thread: ThreadId, block: usize, (commit, offence): (Point, Point)) {
+        let block = &self.threads[thread.index()].blocks[block];
+        let other = match offence.deed {
+            Deed::Read(variable) | Deed::Write(variable) | Deed::Update(variable) => {
+                self.last[variable.index()].iter().flatten().copied().find(|(other, _)| *other != thread)
+            }
+            Deed::Begin | Deed::Acquire(_) | Deed::Release(_) => None,
+        };
+        let shared = |variable: &VariableId| self.variables[variable.index()].sharing == Sharing::Shared;
+        self.warnings.push(Warning {
+            thread,
+            unit: block.unit,
+            entry: block.entry,
+            commit,
+            offence,
+            other,
+            variables: block.variables.iter().copied().filter(shared).collect(),
+        });
+    }
+}

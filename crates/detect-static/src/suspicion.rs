@@ -1,0 +1,106 @@
+//! From findings to questions: which accesses a run must show for each.
+//!
+//! A finding names the two sections of a method. The suspicion has the accesses in them, wherever their code is, to the
+//! variables that the finding is about; and of a value that goes from one section to the next also the other places
+//! that read and use it so: the run may take another branch than the one that is told.
+
+use std::collections::BTreeSet;
+
+use finding::{Finding, SectionPair, Suspicion};
+use location::{MethodPlace, Place, Site};
+use program::summary::{Access, AccessId, Root, Spot, Summary};
+use program::{MethodId, Variable, Whole};
+
+/// The question that a finding puts to a run; `None` if nobody knows where its accesses are.
+pub(crate) fn of(whole: &Whole<'_>, finding: &Finding) -> Option<Suspicion> {
+    let sections = finding.sections.as_ref()?;
+    let method = method(whole, &finding.method)?;
+    let summary = whole.summaries.summary(method)?;
+    let asking = Asking { whole, method, summary, variables: &finding.variables };
+    let (mut first, mut second) = asking.in_sections(sections);
+    asking.follow_values(&mut first, &mut second);
+    let places = |accesses: &BTreeSet<AccessId>| -> Vec<Place> {
+        accesses.iter().map(|access| asking.place(&asking.access(*access).spot)).collect()
+    };
+    let (first, second) = (places(&first), places(&second));
+    let is_complete = !first.is_empty() && !second.is_empty();
+    is_complete.then(|| Suspicion { finding: finding.clone(), first, second, is_told: true })
+}
+
+fn method(whole: &Whole<'_>, place: &MethodPlace) -> Option<MethodId> {
+    let names = &whole.program.names;
+    whole.program.declared_method(names.method(&place.class.replace('.', "/"), &place.name, &place.descriptor))
+}
+
+struct Asking<'a> {
+    whole: &'a Whole<'a>,
+    method: MethodId,
+    summary: &'a Summary,
+    variables: &'a BTreeSet<String>,
+}
+
+impl Asking<'_> {
+    fn access(&self, access: AccessId) -> &Access {
+        &self.summary.accesses[access.index()]
+    }
+
+    /// The accesses of the two sections, to the variables in question if there are such.
+    fn in_sections(&self, sections: &SectionPair) -> (BTreeSet<AccessId>, BTreeSet<AccessId>) {
+        let within = |place: &Place| {
+            let all: BTreeSet<AccessId> = self
+                .accesses()
+                .filter(|(_, access)| access.held.iter().any(|section| self.begins_at(section, place)))
+                .map(|(id, _)| id)
+                .collect();
+            let asked: BTreeSet<AccessId> = all.iter().copied().filter(|id| self.is_asked(self.access(*id))).collect();
+            if asked.is_empty() { all } else { asked }
+        };
+        (within(&sections.first), within(&sections.second))
+    }
+
+    /// Adds reads of the variables whose old value gets to an access in a later section, and these accesses.
+    fn follow_values(&self, first: &mut BTreeSet<AccessId>, second: &mut BTreeSet<AccessId>) {
+        for (id, access) in self.accesses() {
+            if !access.is_write || !self.is_asked(access) {
+                continue;
+            }
+            for influence in access.value.iter().chain(&access.control) {
+                let Root::Access(read) = influence.root else { continue };
+                let origin = self.access(read);
+                let has_ended = origin.held.iter().any(|section| influence.ended.contains(section));
+                if has_ended && self.is_asked(origin) {
+                    first.insert(read);
+                    second.insert(id);
+                }
+            }
+        }
+    }
+
+    fn accesses(&self) -> impl Iterator<Item = (AccessId, &Access)> {
+        self.summary.accesses.iter().enumerate().map(|(index, access)| (AccessId(index as u32), access))
+    }
+
+    fn is_asked(&self, access: &Access) -> bool {
+        Variable::of(self.whole.program, access)
+            .is_some_and(|variable| self.variables.contains(&variable.readable(self.whole.program)))
+    }
+
+    /// Whether a section begins there: itself, or by the call that leads to it.
+    fn begins_at(&self, section: usize, place: &Place) -> bool {
+        let section = &self.summary.sections[section];
+        let pc = match section.call {
+            None => Some(section.spot.pc),
+            Some(call) => {
+                let outline = self.whole.summaries.outline(self.method);
+                outline.and_then(|outline| outline.events.get(call.index())).map(|event| event.pc)
+            }
+        };
+        pc == Some(place.pc)
+    }
+
+    fn place(&self, spot: &Spot) -> Place {
+        let program = self.whole.program;
+        let file = program.class(spot.method.class).and_then(|class| program.header(class).source_file);
+        program.names.place(Site { method: spot.method, pc: spot.pc, file, line: spot.line })
+    }
+}

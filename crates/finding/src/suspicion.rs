@@ -1,0 +1,18 @@
+//! Questions to a run.
+
+use location::Place;
+
+use crate::Finding;
+
+/// Two parts of one method that ought to be atomic together: whether they may not be, a run can tell.
+#[derive(Clone, Debug)]
+pub struct Suspicion {
+    /// What is said if a run supports it. Its method is the one whose activation has both parts.
+    pub finding: Finding,
+    /// Accesses of the first part, wherever their code is.
+    pub first: Vec<Place>,
+    /// Accesses of the second part.
+    pub second: Vec<Place>,
+    /// Whether it is told without a run. If not, the run must show more.
+    pub is_told: bool,
+}

@@ -1,0 +1,367 @@
+//! Records and rows in, a binary trace out.
+
+use std::io;
+
+use rustc_hash::FxHashMap;
+use trace::{
+    Access, Action, ActivationId, BarrierId, Cause, Event, Frame, Interval, LockId, MethodId, Mode, ObjectId, Order,
+    Part, SectionId, SiteId, StackId, StreamWriter, StringId, SyncKind, Tables, Thing, ThreadId, UnitId, VariableId,
+};
+
+use crate::record::{self, Record, Word};
+use crate::rows::Row;
+
+/// Events of a thread that go into one chunk of the trace.
+const CHUNK: usize = 4096;
+
+/// Makes a trace of records, and keeps the numbers of both sides together.
+pub struct Converter {
+    writer: StreamWriter<Vec<u8>>,
+    tables: Tables,
+    strings: FxHashMap<String, StringId>,
+    /// By the numbers of the recording.
+    classes: Vec<StringId>,
+    fields: Vec<StringId>,
+    sites: Vec<SiteId>,
+    methods: FxHashMap<SiteId, MethodId>,
+    units: FxHashMap<u32, UnitId>,
+    threads: Vec<Option<ThreadId>>,
+    variables: FxHashMap<(u8, u32, u64, u32), VariableId>,
+    locks: FxHashMap<u64, LockId>,
+    barriers: FxHashMap<u64, BarrierId>,
+    /// Each thread's segment, by its number in the recording.
+    segments: Vec<u64>,
+    pending: Vec<(Event, u64, Order)>,
+    events: u64,
+    broken: u64,
+}
+
+impl Converter {
+    pub fn new() -> io::Result<Converter> {
+        Ok(Converter {
+            writer: StreamWriter::new(Vec::new())?,
+            tables: Tables::default(),
+            strings: FxHashMap::default(),
+            classes: Vec::new(),
+            fields: Vec::new(),
+            sites: Vec::new(),
+            methods: FxHashMap::default(),
+            units: FxHashMap::default(),
+            threads: Vec::new(),
+            variables: FxHashMap::default(),
+            locks: FxHashMap::default(),
+            barriers: FxHashMap::default(),
+            segments: Vec::new(),
+            pending: Vec::new(),
+            events: 0,
+            broken: 0,
+        })
+    }
+
+    /// Events so far.
+    pub fn events(&self) -> u64 {
+        self.events
+    }
+
+    /// Records that made no sense.
+    pub fn broken(&self) -> u64 {
+        self.broken
+    }
+
+    /// The trace's bytes since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        std::mem::take(self.writer.output())
+    }
+
+    /// Ends the trace; what was not yet taken.
+    pub fn finish(self) -> io::Result<Vec<u8>> {
+        self.writer.finish()
+    }
+
+    pub(crate) fn row(&mut self, row: &Row) {
+        match row {
+            Row::Class { number, name } => {
+                let name = self.string(&readable_class(name));
+                put(&mut self.classes, *number, name);
+            }
+            Row::Thread { number, name } => {
+                // A thread without a name has its number.
+                let name = if name.is_empty() { format!("thread {number}") } else { name.clone() };
+                let thread = self.tables.add_thread(&name);
+                put(&mut self.threads, *number, Some(thread));
+            }
+            Row::Field { number, owner, name } => {
+                let name = self.string(&format!("{}.{name}", owner.replace('/', ".")));
+                put(&mut self.fields, *number, name);
+            }
+            Row::Site { number, class, method, descriptor, file, line, offset } => {
+                let class = class.replace('/', ".");
+                let frame = Frame {
+                    class: self.string(&class),
+                    method: self.string(method),
+                    descriptor: self.string(descriptor),
+                    file: self.string(file),
+                    line: *line,
+                    pc: *offset,
+                };
+                let site = self.tables.push_site(frame);
+                put(&mut self.sites, *number, site);
+            }
+            Row::Unit { number, name } => {
+                let unit = self.tables.add_unit(name);
+                self.units.insert(*number, unit);
+            }
+            Row::Note { .. } | Row::Classes { .. } | Row::End => {}
+        }
+    }
+
+    /// Some records of one thread, in its order. What they refer to has its rows already.
+    pub(crate) fn records(&mut self, number: u32, records: &[u64]) -> io::Result<()> {
+        let thread = self.thread(number);
+        let mut at = 0;
+        while at < records.len() {
+            let Some(length) = record::length(record::operation(records[at])) else {
+                self.broken += 1;
+                break;
+            };
+            let Some(numbers) = records.get(at..at + length) else { break };
+            at += length;
+            self.record(number, thread, Record::new(numbers));
+            if self.pending.len() >= CHUNK {
+                self.flush(thread)?;
+            }
+        }
+        self.flush(thread)
+    }
+
+    fn flush(&mut self, thread: ThreadId) -> io::Result<()> {
+        if !self.pending.is_empty() {
+            self.events += self.pending.len() as u64;
+            self.writer.chunk(thread, &self.pending, &self.tables)?;
+            self.pending.clear();
+        }
+        Ok(())
+    }
+
+    fn record(&mut self, number: u32, thread: ThreadId, record: Record<'_>) {
+        let segment = at(&mut self.segments, number);
+        if record.begins_segment {
+            *segment += 1;
+        }
+        if record.operation == record::SEGMENT {
+            *segment = record.numbers[0];
+            return;
+        }
+        let segment = *segment;
+        let Some((action, order)) = self.action(record) else {
+            return;
+        };
+        let has_site = !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST);
+        let site = self.sites.get(record.site as usize).filter(|_| has_site).copied().unwrap_or_default();
+        self.pending.push((Event { thread, site, stack: StackId(0), action }, segment, order));
+    }
+
+    fn action(&mut self, record: Record<'_>) -> Option<(Action, Order)> {
+        let Record { operation, extra, numbers, .. } = record;
+        Some(match operation {
+            record::FIELD..=record::LAST_ACCESS => self.access(record),
+            record::ACQUIRE..record::RELEASE => {
+                let (mode, cause) = how(operation - record::ACQUIRE);
+                let action = Action::Acquire {
+                    lock: self.lock(extra, numbers[0]),
+                    mode,
+                    cause,
+                    // 0 is no section.
+                    section: SectionId(record.site + 1),
+                    activation: ActivationId(numbers[2]),
+                };
+                (action, Order::Turn(numbers[1]))
+            }
+            record::RELEASE..record::VOLATILE => {
+                let (mode, cause) = how(operation - record::RELEASE);
+                (Action::Release { lock: self.lock(extra, numbers[0]), mode, cause }, Order::Turn(numbers[1]))
+            }
+            record::VOLATILE..=record::LAST_SYNC => {
+                let (kind, base) = match operation {
+                    record::VOLATILE..record::ATOMIC => (SyncKind::Volatile, record::VOLATILE),
+                    record::ATOMIC..record::MODELLED => (SyncKind::Atomic, record::ATOMIC),
+                    _ => (SyncKind::Modelled, record::MODELLED),
+                };
+                let access = match operation - base {
+                    0 => Access::Read,
+                    1 => Access::Write,
+                    _ => Access::Update,
+                };
+                let variable = match kind {
+                    SyncKind::Volatile => self.variable(record::FIELD, extra, numbers[0], 0),
+                    SyncKind::Atomic | SyncKind::Modelled => self.variable(record::CONTENTS, extra, numbers[0], 0),
+                };
+                let interval = Interval::new(numbers[1], numbers[2]);
+                (Action::Sync { variable, access, kind, interval }, Order::Free)
+            }
+            record::THREAD_BEGIN => (Action::ThreadBegin, if extra == 1 { Order::AfterStart } else { Order::Free }),
+            record::THREAD_END => (Action::ThreadEnd, Order::Free),
+            record::START => (Action::Start { child: self.thread(numbers[0] as u32) }, Order::Free),
+            record::JOIN => (Action::Join { child: self.thread(numbers[0] as u32) }, Order::Free),
+            record::ARRIVE => {
+                let barrier = self.barrier(extra, numbers[0]);
+                (Action::Arrive { barrier, generation: numbers[1] as u32 }, Order::Free)
+            }
+            record::LEAVE => {
+                let barrier = self.barrier(extra, numbers[0]);
+                (Action::Leave { barrier, generation: numbers[1] as u32 }, Order::AfterArrivals(numbers[2] as u32))
+            }
+            record::UNIT_BEGIN => {
+                let unit = self.unit(numbers[0] as u32);
+                (Action::UnitBegin { unit, activation: ActivationId(numbers[1]) }, Order::Free)
+            }
+            record::UNIT_END => (Action::UnitEnd { unit: self.unit(numbers[0] as u32) }, Order::Free),
+            record::ENTER => {
+                let method = self.method(record.site);
+                (Action::Enter { activation: ActivationId(numbers[0]), method }, Order::Free)
+            }
+            record::EXIT => (Action::Exit { activation: ActivationId(numbers[0]) }, Order::Free),
+            record::LOST => (Action::Lost { events: numbers[0], all: false }, Order::Free),
+            _ => return None,
+        })
+    }
+
+    fn access(&mut self, record: Record<'_>) -> (Action, Order) {
+        let Record { operation, extra, numbers, .. } = record;
+        let (kind, rest) = match operation {
+            record::FIELD..record::ELEMENT => (record::FIELD, &numbers[1..]),
+            record::ELEMENT..record::CONTENTS => (record::ELEMENT, &numbers[2..]),
+            _ => (record::CONTENTS, &numbers[1..]),
+        };
+        let index = if kind == record::ELEMENT { numbers[1] as u32 } else { 0 };
+        let variable = self.variable(kind, extra, numbers[0], index);
+        let action = if (operation - kind) / 3 == 0 { Action::Read { variable } } else { Action::Write { variable } };
+        let order = match *rest {
+            [] => Order::Free,
+            [word] => {
+                let Word { thread, segment, reads, writes } = Word::new(word);
+                Order::AfterWord { thread: self.thread(thread), segment, reads, writes }
+            }
+            [word, count, ..] => {
+                let Word { thread, segment, reads, .. } = Word::new(word);
+                Order::AfterReads { thread: self.thread(thread), segment, reads, count }
+            }
+        };
+        (action, order)
+    }
+
+    fn variable(&mut self, kind: u8, name: u32, object: u64, index: u32) -> VariableId {
+        if let Some(&variable) = self.variables.get(&(kind, name, object, index)) {
+            return variable;
+        }
+        let (names, part) = match kind {
+            record::FIELD => (&self.fields, Part::Whole),
+            record::ELEMENT => (&self.classes, Part::Element(index)),
+            _ => (&self.classes, Part::Contents),
+        };
+        let name_id = names.get(name as usize).copied().unwrap_or_default();
+        let variable = self.tables.push_variable(Thing { name: name_id, object: ObjectId(object), part });
+        self.variables.insert((kind, name, object, index), variable);
+        variable
+    }
+
+    fn lock(&mut self, class: u32, object: u64) -> LockId {
+        if let Some(&lock) = self.locks.get(&object) {
+            return lock;
+        }
+        let name = self.classes.get(class as usize).copied().unwrap_or_default();
+        let lock = self.tables.push_lock(Thing { name, object: ObjectId(object), part: Part::Whole });
+        self.locks.insert(object, lock);
+        lock
+    }
+
+    fn barrier(&mut self, class: u32, object: u64) -> BarrierId {
+        if let Some(&barrier) = self.barriers.get(&object) {
+            return barrier;
+        }
+        let name = self.classes.get(class as usize).copied().unwrap_or_default();
+        let name = format!("{}@{object}", self.tables.string(name));
+        let barrier = self.tables.add_barrier(&name);
+        self.barriers.insert(object, barrier);
+        barrier
+    }
+
+    fn unit(&mut self, number: u32) -> UnitId {
+        self.units.get(&number).copied().unwrap_or_default()
+    }
+
+    fn method(&mut self, site: u32) -> MethodId {
+        let site = self.sites.get(site as usize).copied().unwrap_or_default();
+        if let Some(&method) = self.methods.get(&site) {
+            return method;
+        }
+        let name = match self.tables.frame(site) {
+            Some(frame) => {
+                let text = |id| self.tables.string(id);
+                format!("{}.{}:{}", text(frame.class), text(frame.method), text(frame.descriptor))
+            }
+            None => String::new(),
+        };
+        let method = MethodId(self.string(&name).0);
+        self.methods.insert(site, method);
+        method
+    }
+
+    /// A thread by its number in the recording. One without a row gets a name that says so.
+    fn thread(&mut self, number: u32) -> ThreadId {
+        if let Some(Some(thread)) = self.threads.get(number as usize) {
+            return *thread;
+        }
+        let thread = self.tables.add_thread(&format!("thread {number}"));
+        put(&mut self.threads, number, Some(thread));
+        thread
+    }
+
+    fn string(&mut self, text: &str) -> StringId {
+        if let Some(&id) = self.strings.get(text) {
+            return id;
+        }
+        let id = self.tables.add_string(text);
+        self.strings.insert(text.to_owned(), id);
+        id
+    }
+}
+
+fn how(bits: u8) -> (Mode, Cause) {
+    let mode = if bits & 1 == 0 { Mode::Exclusive } else { Mode::Shared };
+    let cause = if bits & 2 == 0 { Cause::Section } else { Cause::Wait };
+    (mode, cause)
+}
+
+fn put<T: Clone + Default>(table: &mut Vec<T>, number: u32, value: T) {
+    *at(table, number) = value;
+}
+
+fn at<T: Clone + Default>(table: &mut Vec<T>, number: u32) -> &mut T {
+    let number = number as usize;
+    if table.len() <= number {
+        table.resize(number + 1, T::default());
+    }
+    &mut table[number]
+}
+
+/// `int[]` for the JVM's `[I`.
+fn readable_class(name: &str) -> String {
+    let element = name.trim_start_matches('[');
+    let dimensions = name.len() - element.len();
+    if dimensions == 0 {
+        return name.to_owned();
+    }
+    let element = match element {
+        "Z" => "boolean",
+        "B" => "byte",
+        "C" => "char",
+        "S" => "short",
+        "I" => "int",
+        "J" => "long",
+        "F" => "float",
+        "D" => "double",
+        object => object.strip_prefix('L').and_then(|object| object.strip_suffix(';')).unwrap_or(object),
+    };
+    element.to_owned() + &"[]".repeat(dimensions)
+}

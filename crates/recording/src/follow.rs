@@ -1,0 +1,322 @@
+//! Follows the files of a recording while they grow.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::convert::Converter;
+use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, ROWS};
+use crate::record;
+use crate::rows::{Row, Taken, take_row};
+
+/// Read at once.
+const PIECE: usize = 1 << 16;
+/// How long to wait when there is nothing new.
+const PAUSE: Duration = Duration::from_millis(20);
+
+struct Chunk {
+    /// 0 if several threads take turns.
+    thread: u32,
+    /// Whose records come now, where threads take turns.
+    writer: u32,
+    at: u64,
+    end: u64,
+}
+
+/// What a recording says about itself, beside its events.
+#[derive(Clone, Default, Debug)]
+pub struct Recording {
+    pub events: u64,
+    pub instrumented: u32,
+    pub failed: u32,
+    pub notes: Vec<String>,
+    /// Whether the JVM ended by itself.
+    pub ended: bool,
+    /// Records or rows that made no sense.
+    pub broken: u64,
+}
+
+/// Turns a recording into a trace, as far as it is there.
+pub struct Follow {
+    events: Option<File>,
+    rows: Option<File>,
+    folder: PathBuf,
+    rows_at: u64,
+    rows_damaged: bool,
+    /// Where the next chunk begins.
+    next_chunk: u64,
+    chunks: Vec<Chunk>,
+    converter: Converter,
+    about: Recording,
+}
+
+impl Follow {
+    /// The folder of one JVM, which may still be empty.
+    pub fn new(folder: &Path) -> io::Result<Follow> {
+        Ok(Follow {
+            events: None,
+            rows: None,
+            folder: folder.to_owned(),
+            rows_at: 0,
+            rows_damaged: false,
+            next_chunk: 0,
+            chunks: Vec::new(),
+            converter: Converter::new()?,
+            about: Recording::default(),
+        })
+    }
+
+    /// Whether a folder is a recording.
+    pub fn is_recording(folder: &Path) -> bool {
+        folder.join(ROWS).is_file()
+    }
+
+    /// Reads what is new; whether there was anything.
+    pub fn poll(&mut self) -> io::Result<bool> {
+        if self.rows.is_none() {
+            self.rows = open(&self.folder.join(ROWS))?;
+        }
+        if self.events.is_none() {
+            self.events = open(&self.folder.join(EVENTS))?;
+        }
+        let before = self.converter.events();
+        self.find_chunks()?;
+        let mut chunks = std::mem::take(&mut self.chunks);
+        let mut open = Vec::with_capacity(chunks.len());
+        for mut chunk in chunks.drain(..) {
+            if !self.drain(&mut chunk)? {
+                open.push(chunk);
+            }
+        }
+        self.chunks = open;
+        self.read_rows()?;
+        self.about.events = self.converter.events();
+        self.about.broken = self.converter.broken() + u64::from(self.rows_damaged);
+        Ok(self.converter.events() != before)
+    }
+
+    /// The trace's bytes since the last call.
+    pub fn take(&mut self) -> Vec<u8> {
+        self.converter.take()
+    }
+
+    pub fn about(&self) -> &Recording {
+        &self.about
+    }
+
+    /// The rest of the trace, and what there is to say about it. The JVM must be over.
+    pub fn finish(mut self) -> io::Result<(Vec<u8>, Recording)> {
+        self.poll()?;
+        let about = self.about;
+        // A JVM that was killed leaves a trace without an end, so that readers know.
+        let rest = if about.ended { self.converter.finish()? } else { self.converter.take() };
+        Ok((rest, about))
+    }
+
+    /// The trace as a reader, which waits for more while `is_running` says so.
+    pub fn reader<F: FnMut() -> bool>(self, is_running: F) -> Live<F> {
+        Live { follow: Some(self), is_running, bytes: Vec::new(), at: 0 }
+    }
+
+    fn find_chunks(&mut self) -> io::Result<()> {
+        let Some(events) = &self.events else { return Ok(()) };
+        loop {
+            let mut head = [0; 24];
+            if !read_all(events, &mut head, self.next_chunk)? {
+                return Ok(());
+            }
+            let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+            if number(0) != CHUNK_MARK {
+                return Ok(());
+            }
+            // The mark was written last, so the rest is read again.
+            if !read_all(events, &mut head, self.next_chunk)? {
+                return Ok(());
+            }
+            let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+            let size = number(16);
+            if size <= CHUNK_HEAD as u64 || size > 1 << 30 {
+                self.rows_damaged = true;
+                return Ok(());
+            }
+            self.chunks.push(Chunk {
+                thread: number(8) as u32,
+                writer: 0,
+                at: self.next_chunk + CHUNK_HEAD as u64,
+                end: self.next_chunk + size,
+            });
+            self.next_chunk += size;
+        }
+    }
+
+    /// Converts what is new in a chunk; whether it is full and done.
+    fn drain(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
+        let mut bytes = Vec::new();
+        loop {
+            let Some(events) = &self.events else { return Ok(false) };
+            let room = (chunk.end - chunk.at).min(PIECE as u64) as usize;
+            if room < 8 {
+                return Ok(true);
+            }
+            bytes.resize(room, 0);
+            let read = events.read_at(&mut bytes, chunk.at)?;
+            let whole = whole_records(&numbers(&bytes[..read]));
+            if whole.longs == 0 {
+                return Ok(whole.is_end);
+            }
+            // Read again what is known to be there: the first time, the end of a record may have been read before it
+            // was written, and its beginning after.
+            bytes.truncate(whole.longs * 8);
+            if !read_all(events, &mut bytes, chunk.at)? {
+                return Ok(false);
+            }
+            chunk.at += bytes.len() as u64;
+            self.read_rows()?;
+            let numbers = numbers(&bytes);
+            self.convert(chunk, &numbers)?;
+            if whole.is_end {
+                return Ok(true);
+            }
+        }
+    }
+
+    fn convert(&mut self, chunk: &mut Chunk, numbers: &[u64]) -> io::Result<()> {
+        if chunk.thread != 0 {
+            return self.converter.records(chunk.thread, numbers);
+        }
+        let mut start = 0;
+        let mut at = 0;
+        while at < numbers.len() {
+            let operation = record::operation(numbers[at]);
+            let Some(length) = record::length(operation) else { break };
+            if operation == record::WRITER {
+                self.converter.records(chunk.writer, &numbers[start..at])?;
+                chunk.writer = numbers[at + 1] as u32;
+                start = at + length;
+            }
+            at += length;
+        }
+        self.converter.records(chunk.writer, &numbers[start..])
+    }
+
+    fn read_rows(&mut self) -> io::Result<()> {
+        let Some(rows) = &self.rows else { return Ok(()) };
+        let mut bytes = vec![0; PIECE];
+        let mut begun = Vec::new();
+        loop {
+            let read = rows.read_at(&mut bytes, self.rows_at + begun.len() as u64)?;
+            if read == 0 || self.rows_damaged {
+                return Ok(());
+            }
+            begun.extend_from_slice(&bytes[..read]);
+            let mut at = 0;
+            loop {
+                match take_row(&begun[at..]) {
+                    Taken::Row(row, length) => {
+                        at += length;
+                        if let Some(row) = row {
+                            self.converter.row(&row);
+                            note(&mut self.about, row);
+                        }
+                    }
+                    Taken::Cut => break,
+                    Taken::Damaged => {
+                        self.rows_damaged = true;
+                        break;
+                    }
+                }
+            }
+            self.rows_at += at as u64;
+            begun.drain(..at);
+        }
+    }
+}
+
+fn note(about: &mut Recording, row: Row) {
+    match row {
+        Row::Note { text } => about.notes.push(text),
+        Row::Classes { instrumented, failed } => (about.instrumented, about.failed) = (instrumented, failed),
+        Row::End => about.ended = true,
+        _ => {}
+    }
+}
+
+fn open(path: &Path) -> io::Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// False if the file ends before.
+fn read_all(file: &File, bytes: &mut [u8], at: u64) -> io::Result<bool> {
+    match file.read_exact_at(bytes, at) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn numbers(bytes: &[u8]) -> Vec<u64> {
+    bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().expect("eight bytes"))).collect()
+}
+
+struct Whole {
+    longs: usize,
+    /// Whether the chunk's last record comes next.
+    is_end: bool,
+}
+
+/// How much of the numbers are whole records.
+fn whole_records(numbers: &[u64]) -> Whole {
+    let mut at = 0;
+    while at < numbers.len() && numbers[at] != 0 {
+        let operation = record::operation(numbers[at]);
+        // One that makes no sense is taken along, so that it is counted, with all behind it.
+        let Some(length) = record::length(operation) else { return Whole { longs: numbers.len(), is_end: true } };
+        if operation == record::END_OF_CHUNK {
+            return Whole { longs: at, is_end: true };
+        }
+        if at + length > numbers.len() {
+            break;
+        }
+        at += length;
+    }
+    Whole { longs: at, is_end: false }
+}
+
+/// A recording that is read as a binary trace while it is made.
+pub struct Live<F> {
+    follow: Option<Follow>,
+    is_running: F,
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl<F: FnMut() -> bool> Read for Live<F> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        while self.at == self.bytes.len() {
+            let Some(follow) = &mut self.follow else { return Ok(0) };
+            // Asked before the files are read, so that nothing is written after the last look.
+            let is_running = (self.is_running)();
+            let more = follow.poll()?;
+            self.bytes = follow.take();
+            self.at = 0;
+            if !is_running {
+                if let Some(follow) = self.follow.take() {
+                    let (rest, _) = follow.finish()?;
+                    self.bytes.extend_from_slice(&rest);
+                }
+            } else if !more {
+                std::thread::sleep(PAUSE);
+            }
+        }
+        let length = out.len().min(self.bytes.len() - self.at);
+        out[..length].copy_from_slice(&self.bytes[self.at..self.at + length]);
+        self.at += length;
+        Ok(length)
+    }
+}

@@ -1,0 +1,21 @@
+//! The two files of a recording.
+//!
+//! `events` is a sequence of chunks, each of one thread, or of several threads that take turns. A chunk is a head and
+//! records; a record is one to five 64-bit numbers, little-endian, and is there once its first number is not 0: it is
+//! written last. A chunk ends with a record that says so, or is not yet full.
+//! `rows` is a sequence of rows, each written before any record that refers to it.
+
+/// The file of records.
+pub const EVENTS: &str = "events";
+/// The file of rows.
+pub const ROWS: &str = "rows";
+
+/// Bytes before a chunk's first record.
+pub const CHUNK_HEAD: usize = 64;
+/// The first number of every chunk, written last.
+pub const CHUNK_MARK: u64 = u64::from_le_bytes(*b"fissure1");
+
+/// The head of a chunk after its mark: the thread (0 if several take turns), and the chunk's size with its head.
+pub fn chunk_head(thread: u32, size: u32) -> [u64; 2] {
+    [u64::from(thread), u64::from(size)]
+}

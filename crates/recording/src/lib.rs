@@ -1,0 +1,18 @@
+//! What the agent leaves behind: a folder per JVM with records of events and rows of names, and how it becomes a trace.
+//!
+//! The agent and the Java runtime write, this crate reads, while the JVM runs or after its end. The layout is in
+//! `layout.rs` and `rows.rs`, and `docs/decisions` says why it is so. Also here: the agent's options, which the command
+//! writes and the agent reads.
+
+mod convert;
+mod follow;
+mod layout;
+mod options;
+mod record;
+mod rows;
+
+pub use convert::Converter;
+pub use follow::{Follow, Live, Recording};
+pub use layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, ROWS, chunk_head};
+pub use options::{Options, OptionsError};
+pub use rows::{Row, put_row};

@@ -1,0 +1,95 @@
+//! Records: one event each, as the Java runtime writes them (`runtime/java/lang/Fissure.java` has the same numbers).
+//!
+//! The first number has the operation (6 bits), whether the thread's next segment begins with it (1 bit), a field or
+//! class (24 bits from bit 8) and the site (32 bits from bit 32).
+
+pub(crate) const FIELD: u8 = 1;
+pub(crate) const ELEMENT: u8 = 7;
+pub(crate) const CONTENTS: u8 = 13;
+pub(crate) const LAST_ACCESS: u8 = 18;
+pub(crate) const ACQUIRE: u8 = 20;
+pub(crate) const RELEASE: u8 = 24;
+pub(crate) const VOLATILE: u8 = 28;
+pub(crate) const ATOMIC: u8 = 31;
+pub(crate) const MODELLED: u8 = 34;
+pub(crate) const LAST_SYNC: u8 = 36;
+pub(crate) const THREAD_BEGIN: u8 = 40;
+pub(crate) const THREAD_END: u8 = 41;
+pub(crate) const START: u8 = 42;
+pub(crate) const JOIN: u8 = 43;
+pub(crate) const ARRIVE: u8 = 44;
+pub(crate) const LEAVE: u8 = 45;
+pub(crate) const UNIT_BEGIN: u8 = 46;
+pub(crate) const UNIT_END: u8 = 47;
+pub(crate) const ENTER: u8 = 48;
+pub(crate) const EXIT: u8 = 49;
+pub(crate) const SEGMENT: u8 = 50;
+pub(crate) const LOST: u8 = 51;
+pub(crate) const WRITER: u8 = 52;
+pub(crate) const END_OF_CHUNK: u8 = 63;
+
+/// A record, apart.
+#[derive(Clone, Copy)]
+pub(crate) struct Record<'a> {
+    pub(crate) operation: u8,
+    pub(crate) begins_segment: bool,
+    pub(crate) extra: u32,
+    pub(crate) site: u32,
+    pub(crate) numbers: &'a [u64],
+}
+
+/// How many numbers a record of this operation has, the first included. `None` if there is no such operation.
+pub(crate) fn length(operation: u8) -> Option<usize> {
+    Some(match operation {
+        // Object, then the replaced word, then the reads since.
+        FIELD..ELEMENT => 2 + usize::from((operation - FIELD) % 3),
+        // An element has its index, too.
+        ELEMENT..CONTENTS => 3 + usize::from((operation - ELEMENT) % 3),
+        CONTENTS..=LAST_ACCESS => 2 + usize::from((operation - CONTENTS) % 3),
+        ACQUIRE..RELEASE => 4,
+        RELEASE..VOLATILE => 3,
+        VOLATILE..=LAST_SYNC => 4,
+        THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER => 2,
+        THREAD_END | END_OF_CHUNK => 1,
+        ARRIVE | UNIT_BEGIN => 3,
+        LEAVE => 4,
+        _ => return None,
+    })
+}
+
+pub(crate) fn operation(head: u64) -> u8 {
+    (head & 0x3f) as u8
+}
+
+impl<'a> Record<'a> {
+    pub(crate) fn new(numbers: &'a [u64]) -> Record<'a> {
+        let head = numbers[0];
+        Record {
+            operation: operation(head),
+            begins_segment: head & 0x40 != 0,
+            extra: (head >> 8 & 0xff_ffff) as u32,
+            site: (head >> 32) as u32,
+            numbers: &numbers[1..],
+        }
+    }
+}
+
+/// A word that an access replaced.
+#[derive(Clone, Copy)]
+pub(crate) struct Word {
+    pub(crate) thread: u32,
+    pub(crate) segment: u64,
+    pub(crate) reads: u8,
+    pub(crate) writes: u8,
+}
+
+impl Word {
+    pub(crate) fn new(word: u64) -> Word {
+        Word {
+            thread: (word >> 42) as u32,
+            segment: word >> 4 & ((1 << 38) - 1),
+            reads: (word >> 2 & 3) as u8,
+            writes: (word & 3) as u8,
+        }
+    }
+}

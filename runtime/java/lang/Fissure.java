@@ -1,0 +1,507 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
+
+/**
+ * The probes that instrumented code calls. None of them throws, blocks or makes events of its own.
+ *
+ * Nearly all accesses end in a comparison of the field's word with the thread's own. What gets further is decided in
+ * {@link FissureFilter} and {@link FissureCalls}.
+ */
+public final class Fissure {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
+
+    // Records: operation (6 bits), new segment (1), field or class (24 bits from bit 8), site (32 bits from bit 32).
+    // The reader's table of them is in crates/recording/src/record.rs.
+    static final int FIELD = 1;
+    static final int ELEMENT = 7;
+    static final int CONTENTS = 13;
+    static final int WRITE = 3;
+    static final int AFTER_WORD = 1;
+    static final int AFTER_READS = 2;
+    static final int ACQUIRE = 20;
+    static final int RELEASE = 24;
+    static final int VOLATILE = 28;
+    static final int ATOMIC = 31;
+    static final int MODELLED = 34;
+    static final int THREAD_BEGIN = 40;
+    static final int THREAD_END = 41;
+    static final int START = 42;
+    static final int JOIN = 43;
+    static final int ARRIVE = 44;
+    static final int LEAVE = 45;
+    static final int UNIT_BEGIN = 46;
+    static final int UNIT_END = 47;
+    static final int ENTER = 48;
+    static final int EXIT = 49;
+    static final int SEGMENT = 50;
+    static final int LOST = 51;
+    static final int WRITER = 52;
+    static final int END_OF_CHUNK = 63;
+    static final long NEW_SEGMENT = 1 << 6;
+
+    private static final int STRIPES = 64;
+    private static final FissureStripe[] stripes = new FissureStripe[STRIPES];
+    private static final FissureThread NOBODY = new FissureThread(-1, 0, null);
+
+    /** Whether anything is recorded. */
+    static volatile boolean on = true;
+    /** Whether every access is kept. */
+    static boolean keepsAll;
+
+    /** Its lock is held while the table of threads or the number of classes changes; it counts objects. */
+    private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    /** Fills places of the table whose thread is over, so that those behind it are found. */
+    private static final FissureThread GONE = new FissureThread(-2, 0, null);
+    /** Threads by their own number, with open addressing; {@link #NOBODY} where nothing is. */
+    private static FissureThread[] threads = empty(256);
+    /** Places of the table that are not empty, and those of them whose thread is over. */
+    private static int threadCount;
+    private static int goneCount;
+    private static int lastThread;
+    private static int lastClass;
+
+    static {
+        for (int i = 0; i < STRIPES; i++) {
+            stripes[i] = new FissureStripe();
+        }
+    }
+
+    private Fissure() {
+    }
+
+    // What the agent answers.
+
+    static native long chunk(int thread, int size);
+
+    /** Names a class (1) or thread (2). */
+    static native void row(int kind, int number, String text);
+
+    /** The number of a field, which gets a row. */
+    static native int field(String owner, String name);
+
+    /** A field reference: owner, name, descriptor, and `static` or nothing, on four lines. */
+    static native String reference(int ref);
+
+    /** Whether an instrumented class of this name declares the field. */
+    static native boolean declares(String owner, String name);
+
+    /** The class whose code called the probe. */
+    static native Class<?> caller();
+
+    static native void pause();
+
+    static native void trouble(String what);
+
+    /** Called by the agent when the JVM is up. */
+    static void start(boolean keepsAll) {
+        Fissure.keepsAll = keepsAll;
+        // Each native method once, so that none is looked up for the first time in a probe.
+        row(0, 0, "");
+        field("", "");
+        reference(0);
+        declares("", "");
+        caller();
+        pause();
+        trouble("");
+    }
+
+    /** Called by the agent at the end of each thread, in the thread. */
+    static void ended() {
+        try {
+            FissureThread s = current();
+            if (s != NOBODY) {
+                s.busy = true;
+                s.begin();
+                s.endSegment();
+                s.append(THREAD_END, 0, 0);
+                FissureThreads.ended(s, Thread.currentThread());
+                remove(s);
+            }
+        } catch (Throwable trouble) {
+            // The thread's end is missing in the trace, which readers can stand.
+        }
+    }
+
+    // Fields.
+
+    public static void read(Object o, int ref, int site) {
+        if (o == null) {
+            return;
+        }
+        int[] offsets = FissureRefs.offsets;
+        if (ref < offsets.length) {
+            int offset = offsets[ref];
+            if (offset > 0 && (U.getLong(o, offset) | 7) == current().full) {
+                return;
+            }
+        }
+        FissureFilter.field(o, ref, site, false);
+    }
+
+    public static void write(Object o, int ref, int site) {
+        if (o == null) {
+            return;
+        }
+        int[] offsets = FissureRefs.offsets;
+        if (ref < offsets.length) {
+            int offset = offsets[ref];
+            if (offset > 0 && (U.getLong(o, offset) | 13) == current().full) {
+                return;
+            }
+        }
+        FissureFilter.field(o, ref, site, true);
+    }
+
+    /** What is written is a reference: others may now know objects that only this thread knew. */
+    public static void writeReference(Object o, int ref, int site) {
+        if (o == null) {
+            return;
+        }
+        int[] offsets = FissureRefs.offsets;
+        if (ref < offsets.length) {
+            int offset = offsets[ref];
+            if (offset > 0) {
+                FissureThread s = current();
+                if ((U.getLong(o, offset) | 13) == s.full) {
+                    s.fresh++;
+                    return;
+                }
+            }
+        }
+        FissureFilter.field(o, ref, site, true);
+    }
+
+    public static void readStatic(int ref, int site) {
+        FissureMore[] statics = FissureRefs.statics;
+        if (ref < statics.length) {
+            FissureMore of = statics[ref];
+            if (of != null && (of.word | 7) == current().full) {
+                return;
+            }
+        }
+        FissureFilter.staticField(ref, site, false);
+    }
+
+    public static void writeStatic(int ref, int site) {
+        FissureMore[] statics = FissureRefs.statics;
+        if (ref < statics.length) {
+            FissureMore of = statics[ref];
+            if (of != null) {
+                FissureThread s = current();
+                if ((of.word | 13) == s.full) {
+                    s.fresh++;
+                    return;
+                }
+            }
+        }
+        FissureFilter.staticField(ref, site, true);
+    }
+
+    /** The object is new, and only this thread knows it. */
+    public static void fresh(Object o, int ref) {
+        int[] offsets = FissureRefs.offsets;
+        if (ref < offsets.length) {
+            int offset = offsets[ref];
+            if (offset > 0) {
+                if (U.getLong(o, offset) == 0) {
+                    U.putLong(o, offset, current().fresh);
+                }
+                return;
+            }
+        }
+        FissureFilter.freshSlowly(o, ref);
+    }
+
+    // Elements of arrays.
+
+    public static void readElement(Object array, int index, int site) {
+        if (array == null) {
+            return;
+        }
+        FissureThread s = current();
+        FissureArray a = s.array0;
+        if (a != null && a.entry.refersTo(array)) {
+            long[] words = a.words;
+            if (words == null) {
+                if ((a.word | 7) == s.full) {
+                    return;
+                }
+            } else if (index >= 0 && index < words.length && (words[index] | 7) == s.full) {
+                return;
+            }
+        }
+        FissureFilter.element(array, index, site, false);
+    }
+
+    public static void writeElement(Object array, int index, int site) {
+        if (array == null) {
+            return;
+        }
+        FissureThread s = current();
+        FissureArray a = s.array0;
+        if (a != null && a.entry.refersTo(array)) {
+            long[] words = a.words;
+            if (words == null) {
+                if ((a.word | 13) == s.full) {
+                    s.fresh++;
+                    return;
+                }
+            } else if (index >= 0 && index < words.length && (words[index] | 13) == s.full) {
+                s.fresh++;
+                return;
+            }
+        }
+        FissureFilter.element(array, index, site, true);
+    }
+
+    // Volatiles, monitors, calls, units: each is an event.
+
+    public static void volatileBefore(Object o, int ref, int site) {
+        FissureCalls.volatileBefore(o, ref, site);
+    }
+
+    public static void volatileAfter(int access, int site) {
+        FissureCalls.volatileAfter(access, site);
+    }
+
+    public static void entered(Object lock, int site) {
+        FissureCalls.entered(lock, site);
+    }
+
+    public static void leaving(Object lock, int site) {
+        FissureCalls.leaving(lock, site);
+    }
+
+    public static void callBefore(Object receiver, Object argument, int call, int site) {
+        FissureCalls.before(receiver, argument, call, site);
+    }
+
+    public static void callAfter(Object result, int call, int site) {
+        FissureCalls.after(result, result == null ? 0 : 1, call, site);
+    }
+
+    public static void callAfter(int result, int call, int site) {
+        FissureCalls.after(null, result, call, site);
+    }
+
+    public static void callAfter(long result, int call, int site) {
+        FissureCalls.after(null, result, call, site);
+    }
+
+    public static void callAfter(int call, int site) {
+        FissureCalls.after(null, 1, call, site);
+    }
+
+    public static void enter(int site) {
+        FissureCalls.activation(site, true);
+    }
+
+    public static void exit(int site) {
+        FissureCalls.activation(site, false);
+    }
+
+    public static void begin(int unit, int site) {
+        FissureCalls.unit(unit, site, true);
+    }
+
+    public static void end(int unit, int site) {
+        FissureCalls.unit(unit, site, false);
+    }
+
+    // Threads.
+
+    /** The state of this thread, or one that stands for none. */
+    @ForceInline
+    static FissureThread current() {
+        long tid = U.getLong(Thread.currentThread(), TID);
+        FissureThread[] all = threads;
+        FissureThread s = all[(int) tid & all.length - 1];
+        return s.tid == tid ? s : search(all, tid);
+    }
+
+    private static FissureThread search(FissureThread[] all, long tid) {
+        int mask = all.length - 1;
+        for (int at = (int) tid & mask; all[at] != NOBODY; at = at + 1 & mask) {
+            if (all[at].tid == tid) {
+                return all[at];
+            }
+        }
+        return NOBODY;
+    }
+
+    /** This thread's state, marked as busy; null if the thread is in the recorder already, or nothing is recorded. */
+    static FissureThread take() {
+        if (!on) {
+            return null;
+        }
+        FissureThread s = current();
+        if (s == NOBODY) {
+            s = stateOf(Thread.currentThread());
+            if (s == null) {
+                return null;
+            }
+        } else if (s.busy) {
+            return null;
+        }
+        s.busy = true;
+        return s;
+    }
+
+    /** Something went wrong in a probe, such as an overflow of the stack: the event is lost, and nobody else notices. */
+    static void lost(FissureThread s) {
+        if (s != null) {
+            s.lost++;
+        }
+    }
+
+    /** The state of a thread, made if there is none. */
+    static FissureThread stateOf(Thread thread) {
+        long tid = U.getLong(thread, TID);
+        FissureThread found = search(threads, tid);
+        if (found != NOBODY) {
+            return found;
+        }
+        boolean isVirtual = isVirtual(thread);
+        FissureThread made;
+        spin(GLOBAL, FissureMore.LOCK);
+        try {
+            found = search(threads, tid);
+            if (found != NOBODY) {
+                return found;
+            }
+            if (lastThread == FissureThread.MOST_THREADS) {
+                on = false;
+                return null;
+            }
+            made = new FissureThread(tid, lastThread + 1, isVirtual ? stripes[(int) tid & STRIPES - 1] : null);
+            lastThread++;
+            if ((threadCount + 1) * 2 > threads.length) {
+                grow();
+            }
+            put(threads, made);
+            threadCount++;
+        } finally {
+            GLOBAL.lock = 0;
+        }
+        row(2, made.number, thread.getName());
+        return made;
+    }
+
+    static boolean isVirtual(Thread thread) {
+        Class<?> above = thread.getClass().getSuperclass();
+        return above != null && above.getName().equals("java.lang.BaseVirtualThread");
+    }
+
+    private static void put(FissureThread[] all, FissureThread s) {
+        int mask = all.length - 1;
+        int at = (int) s.tid & mask;
+        while (all[at] != NOBODY) {
+            at = at + 1 & mask;
+        }
+        U.storeFence();
+        all[at] = s;
+    }
+
+    private static void grow() {
+        int live = threadCount - goneCount + 1;
+        int length = threads.length;
+        while (length < live * 4) {
+            length *= 2;
+        }
+        FissureThread[] other = empty(length);
+        for (FissureThread s : threads) {
+            if (s != NOBODY && s != GONE) {
+                put(other, s);
+            }
+        }
+        threadCount -= goneCount;
+        goneCount = 0;
+        U.storeFence();
+        threads = other;
+    }
+
+    private static void remove(FissureThread s) {
+        spin(GLOBAL, FissureMore.LOCK);
+        try {
+            FissureThread[] all = threads;
+            int mask = all.length - 1;
+            for (int at = (int) s.tid & mask; all[at] != NOBODY; at = at + 1 & mask) {
+                if (all[at] == s) {
+                    all[at] = GONE;
+                    goneCount++;
+                    return;
+                }
+            }
+        } finally {
+            GLOBAL.lock = 0;
+        }
+    }
+
+    private static FissureThread[] empty(int length) {
+        FissureThread[] all = new FissureThread[length];
+        for (int i = 0; i < length; i++) {
+            all[i] = NOBODY;
+        }
+        return all;
+    }
+
+    // Shared by the other classes.
+
+    static long ids(int count) {
+        // 0 is no object.
+        return GLOBAL.take(count) + 1;
+    }
+
+    static int newClass(String name) {
+        spin(GLOBAL, FissureMore.LOCK);
+        int number = ++lastClass;
+        GLOBAL.lock = 0;
+        row(1, number, name);
+        return number;
+    }
+
+    /** Where the field of this name is, or 0. */
+    static long offset(Class<?> type, String name) {
+        try {
+            return U.objectFieldOffset(type, name);
+        } catch (InternalError none) {
+            return 0;
+        }
+    }
+
+    static long newChunk(int thread, int size) {
+        if (!on) {
+            return 0;
+        }
+        long address = chunk(thread, size);
+        if (address == 0) {
+            on = false;
+        }
+        return address;
+    }
+
+    static void stop(String why) {
+        on = false;
+        trouble(why);
+    }
+
+    /**
+     * Takes a lock that is held for a few instructions. Who waits for long takes it all the same: its holder may have
+     * died in between, and a trace that is slightly wrong is better than an application that hangs.
+     */
+    static void spin(Object base, long offset) {
+        int tries = 0;
+        while (!U.compareAndSetInt(base, offset, 0, 1)) {
+            if (++tries < 200) {
+                Thread.onSpinWait();
+            } else if (tries < 20_000) {
+                pause();
+            } else {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,102 @@
+package java.lang;
+
+/** What the recorder knows of a class: where its objects keep their number, and what its calls do. */
+final class FissureClass extends ClassValue<FissureClass.Facts> {
+    static final FissureClass ALL = new FissureClass();
+    private static final String LOCKS = "java.util.concurrent.locks.";
+    private static final String READ_LOCK = LOCKS + "ReentrantReadWriteLock$ReadLock";
+
+    static final class Facts {
+        final int number;
+        /** 0 if the objects have no field for it. */
+        final long idOffset;
+        final long moreOffset;
+        /** How calls on such an object exclude others. */
+        final int section;
+        /** Where the object is that stands for a lock; 0 if the lock stands for itself. */
+        final long lockOffset;
+        final boolean isSharedLock;
+
+        Facts(int number, long idOffset, long moreOffset, Class<?> type) {
+            this.number = number;
+            this.idOffset = idOffset;
+            this.moreOffset = moreOffset;
+            this.section = section(type);
+            this.lockOffset = lockOffset(type);
+            this.isSharedLock = isNamed(type, READ_LOCK);
+        }
+    }
+
+    /** Calls exclude nobody. */
+    static final int NONE = 0;
+    /** Each call is a section on the object's monitor, or on that of the object it wraps. */
+    static final int ON_MONITOR = 1;
+    /** Each call is one step on something that no client can hold. */
+    static final int OWN = 2;
+
+    @Override
+    protected Facts computeValue(Class<?> type) {
+        long id = 0;
+        long more = 0;
+        if (!type.isArray()) {
+            // The highest one counts: it is there for all accesses, whichever class's code makes them.
+            for (Class<?> c = type; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
+                long offset = Fissure.offset(c, "$fissure$");
+                if (offset > 0) {
+                    id = offset;
+                    more = Fissure.offset(c, "$fissure$more");
+                }
+            }
+        }
+        String name = type.getName();
+        if (name.startsWith(LOCKS) && name.indexOf('$') > 0) {
+            // The inner object of a lock goes by the lock's own name.
+            name = name.substring(0, name.indexOf('$'));
+        }
+        return new Facts(Fissure.newClass(name), id, more, type);
+    }
+
+    private static boolean isNamed(Class<?> type, String name) {
+        for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+            if (c.getName().equals(name)) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    private static long lockOffset(Class<?> type) {
+        for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+            switch (c.getName()) {
+                case LOCKS + "ReentrantLock", READ_LOCK, LOCKS + "ReentrantReadWriteLock$WriteLock":
+                    return Fissure.offset(c, "sync");
+                case LOCKS + "AbstractQueuedSynchronizer$ConditionObject",
+                        LOCKS + "AbstractQueuedLongSynchronizer$ConditionObject":
+                    return Fissure.offset(c, "this$0");
+                case "java.util.Collections$SynchronizedCollection", "java.util.Collections$SynchronizedMap":
+                    return Fissure.offset(c, "mutex");
+                default:
+            }
+        }
+        return 0;
+    }
+
+    private static int section(Class<?> type) {
+        for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+            String name = c.getName();
+            switch (name) {
+                case "java.util.Vector", "java.util.Hashtable", "java.lang.StringBuffer",
+                        "java.io.ByteArrayOutputStream", "java.io.ByteArrayInputStream", "java.io.StringWriter":
+                    return ON_MONITOR;
+                default:
+            }
+            if (name.startsWith("java.util.Collections$Synchronized")) {
+                return ON_MONITOR;
+            }
+            if (name.startsWith("java.util.concurrent.") || name.equals("java.util.Random")) {
+                return OWN;
+            }
+        }
+        return NONE;
+    }
+}

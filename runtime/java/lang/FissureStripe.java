@@ -1,0 +1,54 @@
+package java.lang;
+
+import jdk.internal.misc.Unsafe;
+
+/**
+ * A chunk that several threads write to in turn. Virtual threads are too many to have one each.
+ * A thread belongs to one stripe for good, so that its records stay in order.
+ */
+final class FissureStripe {
+    private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long LOCK = U.objectFieldOffset(FissureStripe.class, "lock");
+    private static final int SIZE = 1 << 16;
+    private static final int HEAD = 64;
+
+    private volatile int lock;
+    private long next;
+    private long limit;
+    /** Whose records come now. */
+    private int writer;
+
+    /** Locks the stripe, and makes room for a record of this thread. Unlocked again if there is none. */
+    long open(FissureThread thread, int longs) {
+        Fissure.spin(this, LOCK);
+        long need = (longs + 2) * 8L;
+        if (next + need > limit) {
+            if (next != 0) {
+                U.putLongRelease(null, next, Fissure.END_OF_CHUNK);
+            }
+            long address = Fissure.newChunk(0, SIZE);
+            if (address == 0) {
+                next = 0;
+                limit = 0;
+                lock = 0;
+                return 0;
+            }
+            next = address + HEAD;
+            limit = address + SIZE - 8;
+            writer = 0;
+        }
+        if (writer != thread.number) {
+            writer = thread.number;
+            U.putLong(next + 8, thread.number);
+            U.putLongRelease(null, next, Fissure.WRITER);
+            next += 16;
+        }
+        return next;
+    }
+
+    void close(long at, int longs, long head) {
+        U.putLongRelease(null, at, head);
+        next = at + longs * 8L;
+        lock = 0;
+    }
+}
