@@ -110,12 +110,13 @@ impl Writer {
         self.list(variables, |to, variable| to.text(variable));
         self.list(locks, |to, lock| to.text(lock));
         self.list(steps, |to, step| {
-            let Step { number, thread, place, what, ran } = step;
+            let Step { number, thread, place, what, ran, callers } = step;
             to.number(u64::from(*number));
             to.text(&thread.0);
             to.list(place.as_slice(), Writer::place);
             to.text(what);
             to.number(u64::from(*ran));
+            to.list(callers, Writer::place);
         });
         self.list(interleaving, |to, number| to.number(u64::from(*number)));
         self.text(fix);
@@ -197,6 +198,7 @@ impl Reader<'_> {
                     place: from.maybe(Self::place)?,
                     what: from.text()?,
                     ran: from.number()? != 0,
+                    callers: from.list(Self::place)?,
                 })
             })?,
             interleaving: self.list(Self::small)?,
@@ -211,8 +213,15 @@ impl Reader<'_> {
 pub(super) fn sample() -> Answer {
     let method = MethodPlace { class: "a.B$C".to_owned(), name: "run".to_owned(), descriptor: "()V".to_owned() };
     let place = |line| Place { method: method.clone(), pc: 7, file: Some("B.java".to_owned()), line };
-    let step =
-        |number, place| Step { number, thread: Thread::a(), place, what: "`é` read".to_owned(), ran: number == 1 };
+    let caller = place(Some(5));
+    let step = |number, place| Step {
+        number,
+        thread: Thread::a(),
+        place,
+        what: "`é` read".to_owned(),
+        ran: number == 1,
+        callers: vec![caller.clone(); number as usize],
+    };
     let finding = Finding {
         rule: RULES[0],
         evidence: Evidence::Pattern,
