@@ -64,6 +64,10 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) settings: SettingArgs,
 
+    /// Tell of every value that is used after the section that read it, harmful or not, and of locks that protect nothing
+    #[arg(long)]
+    pub(crate) strict: bool,
+
     /// Where sources are: the folder that holds the top packages; may be repeated
     ///
     /// Without it, `src` and `src/*/{java,kotlin,scala}` beside or above an input are taken.
@@ -150,6 +154,7 @@ impl SettingArgs {
                 WorldArg::Closed => World::Closed,
                 WorldArg::Open => World::Open,
             },
+            strict: false,
         }
     }
 

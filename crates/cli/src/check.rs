@@ -107,6 +107,7 @@ fn options(args: &CheckArgs) -> Options {
     let patterns = &args.patterns;
     let mut settings = args.settings.settings();
     settings.paper = patterns.paper;
+    settings.strict = args.strict;
     if patterns.paper {
         settings.call_graph = CallGraph::Hierarchy;
     }

@@ -17,6 +17,6 @@ pub use suspicion::Suspicion;
 pub mod rules {
     pub use crate::rule::{
         CHECK_THEN_ACT, NOT_ATOMIC, NOT_SERIALIZABLE, NOT_SERIALIZABLE_TOGETHER, REACQUIRED_LOCK, STALE_VALUE,
-        TORN_READ, TORN_WRITE,
+        SUPERFLUOUS_LOCK, TORN_READ, TORN_WRITE,
     };
 }

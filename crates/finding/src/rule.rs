@@ -66,6 +66,14 @@ pub static REACQUIRED_LOCK: Rule = Rule {
     precision: 20,
 };
 
+pub static SUPERFLUOUS_LOCK: Rule = Rule {
+    id: "superfluous-lock",
+    summary: "a lock is only ever taken while another one is held, so it keeps nobody out",
+    severity: Severity::Note,
+    page: include_str!("../../../docs/rules/superfluous-lock.md"),
+    precision: 5,
+};
+
 pub static NOT_SERIALIZABLE: Rule = Rule {
     id: "not-serializable",
     summary: "another thread got in between the steps of a unit, and no order of whole units gives the same result",
@@ -97,6 +105,7 @@ pub static RULES: &[&Rule] = &[
     &TORN_READ,
     &TORN_WRITE,
     &REACQUIRED_LOCK,
+    &SUPERFLUOUS_LOCK,
     &NOT_ATOMIC,
     &NOT_SERIALIZABLE,
     &NOT_SERIALIZABLE_TOGETHER,

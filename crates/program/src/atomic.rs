@@ -9,7 +9,7 @@ use crate::annotation::Mark;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Name, Origin, Outline, OutlineSection, SectionSet, Start};
+use crate::outline::{Name, Objects, Origin, Outline, OutlineSection, SectionSet, Start};
 
 /// What stands for the lock of marked methods; no class can have this name.
 pub(crate) const ATOMIC: &str = "@Atomic";
@@ -55,6 +55,7 @@ pub(crate) fn enclose(program: &Program, outline: &mut Outline) {
     let first = outline.events.first();
     outline.sections.push(OutlineSection {
         lock: Name::start(Start::Class(program.names.class(ATOMIC))),
+        objects: Objects::default(),
         kind: LockKind::Monitor,
         mode: Mode::Exclusive,
         is_method: true,

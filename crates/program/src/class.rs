@@ -246,6 +246,10 @@ impl Program {
     }
 
     /// Whether a reference names a field that is known to be final.
+    pub fn is_volatile_field(&self, name: FieldName) -> bool {
+        self.resolve_field(name).is_some_and(|field| self.field(field).access.is_volatile())
+    }
+
     pub fn is_final_field(&self, name: FieldName) -> bool {
         self.resolve_field(name).is_some_and(|field| self.field(field).access.is_final())
     }

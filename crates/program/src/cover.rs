@@ -1,9 +1,10 @@
 //! Which locks are held around a method by whoever calls it, and whether one lock covers all writes of a variable.
 
+use location::ClassName;
 use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
-use crate::class::{MethodId, Program};
+use crate::class::{FieldId, MethodId, Program};
 use crate::lock::{LockKind, Mode};
 use crate::outline::{Action, Argument, Name, NameStep, Outline, SectionSet, Start};
 use crate::path::MAX_STEPS;
@@ -103,15 +104,53 @@ impl<'c> Cover<'c> {
     }
 
     /// Whether every write of the variable, outside construction, happens under a lock in this relation to the object
-    /// that is written.
+    /// that is written. An owner's lock covers what it owns only if nobody else has it.
     pub fn covers(&self, variables: &Variables, variable: Variable, relation: &Relation) -> bool {
-        variables.writers(variable).iter().all(|place| {
-            let Some(summary) = self.summaries.summary(place.method) else { return false };
-            let access = &summary.accesses[place.access.index()];
-            let held = locks(summary, access.held);
-            let mut asked = FxHashSet::default();
-            self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+        let is_owned = relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
+            NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
+            NameStep::Constant(_) | NameStep::Element(_) => true,
+        });
+        is_owned
+            && variables.writers(variable).iter().all(|place| {
+                let Some(summary) = self.summaries.summary(place.method) else { return false };
+                let access = &summary.accesses[place.access.index()];
+                let held = locks(summary, access.held);
+                let mut asked = FxHashSet::default();
+                self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+            })
+    }
+
+    /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.
+    pub fn is_always_inside(&self, method: MethodId, lock: &Name, kind: LockKind, relation: &Relation) -> bool {
+        let Some(wanted) = self.identity(method, lock) else { return false };
+        self.program.methods().all(|method| {
+            let Some(outline) = self.summaries.outline(method) else { return true };
+            outline.sections.iter().filter(|section| section.kind == kind && !section.reentrant).all(|section| {
+                let mut asked = FxHashSet::default();
+                self.identity(method, &section.lock) != Some(wanted)
+                    || self.is_under(
+                        method,
+                        &section.lock,
+                        &outline_locks(outline, section.inside),
+                        relation,
+                        MAX_CLIMB,
+                        &mut asked,
+                    )
+            })
         })
+    }
+
+    /// What tells locks of different purposes apart: the field that holds the lock, or the class whose monitor it is.
+    fn identity(&self, method: MethodId, lock: &Name) -> Option<Result<FieldId, ClassName>> {
+        match (lock.steps.last(), lock.start) {
+            (Some(NameStep::Field(field)), _) => self.program.resolve_field(*field).map(Ok),
+            (None, Start::Static(field)) => self.program.resolve_field(field).map(Ok),
+            (None, Start::Class(class)) => Some(Err(class)),
+            (None, Start::Parameter(0)) if !self.program.method(method).access.is_static() => {
+                Some(Err(self.program.method_name(method).class))
+            }
+            _ => None,
+        }
     }
 
     /// Whether an object that a method touches is under such a lock there, or in all callers.
@@ -124,7 +163,8 @@ impl<'c> Cover<'c> {
         climb: usize,
         asked: &mut FxHashSet<MethodId>,
     ) -> bool {
-        if relation.is_held(object, held) || matches!(object.start, Start::New(_)) {
+        if relation.is_held(object, held) || matches!(object.start, Start::New(_)) || self.is_another(object, relation)
+        {
             return true;
         }
         if climb == 0 || !asked.insert(method) {
@@ -143,6 +183,19 @@ impl<'c> Cover<'c> {
         });
         asked.remove(&method);
         is_called && all
+    }
+
+    /// Whether an object is not one that the relation speaks of: what a field owns is in no other field.
+    fn is_another(&self, object: &Name, relation: &Relation) -> bool {
+        let Some(suffix) = &relation.object else { return false };
+        let mut pairs = object.steps.iter().rev().zip(suffix.steps.iter().rev());
+        match pairs.find(|(own, wanted)| own != wanted) {
+            Some((NameStep::Field(own), NameStep::Field(wanted))) => {
+                let holdings = &self.summaries.holdings;
+                holdings.is_own(self.program, *own) && holdings.is_own(self.program, *wanted)
+            }
+            _ => false,
+        }
     }
 
     /// The places in `caller` that call `method`, or make it as a lambda.

@@ -1,9 +1,10 @@
 //! Fields that hold a part of another lock: the halves of a `ReadWriteLock`, conditions.
 //!
 //! `private final Lock reading = pair.readLock();` makes `reading` another name of `pair`, in shared mode. Such fields
-//! are set where objects are made, so the initialisers tell: a field counts only if all of them agree.
+//! are set where objects are made, so the initialisers tell: a field counts only if all of them agree. A semaphore that is
+//! made with one permit is a lock under its own name.
 
-use classfile::CallKind;
+use classfile::{CallKind, Constant};
 use location::FieldName;
 use rustc_hash::FxHashMap;
 
@@ -64,12 +65,32 @@ fn has_view_field(program: &Program, class: ClassId) -> bool {
     program.header(class).fields.iter().any(|field| {
         matches!(
             program.names.text(field.descriptor),
-            "Ljava/util/concurrent/locks/Lock;"
+            "Ljava/util/concurrent/Semaphore;"
+                | "Ljava/util/concurrent/locks/Lock;"
                 | "Ljava/util/concurrent/locks/Condition;"
                 | "Ljava/util/concurrent/locks/ReentrantReadWriteLock$ReadLock;"
                 | "Ljava/util/concurrent/locks/ReentrantReadWriteLock$WriteLock;"
         )
     })
+}
+
+/// With how many permits a semaphore is made, if the value is one that is made here.
+fn permits(program: &Program, body: &Body, value: Value) -> Option<Option<i32>> {
+    let Op::New(class) = *body.op(value) else { return None };
+    if !lock::is_semaphore(program, class) {
+        return None;
+    }
+    let made = body.instructions().find_map(|(_, instruction)| match instruction.op {
+        Op::Call { method, arguments, .. } if program.names.text(method.name) == "<init>" => {
+            let arguments = body.operands(arguments);
+            (arguments.first() == Some(&value)).then(|| arguments.get(1).copied()).flatten()
+        }
+        _ => None,
+    });
+    Some(made.and_then(|count| match *body.op(count) {
+        Op::Constant(Constant::Int(count)) => Some(count),
+        _ => None,
+    }))
 }
 
 fn derived_fields(program: &Program, body: &Body) -> Vec<(FieldName, Derived)> {
@@ -90,6 +111,11 @@ fn derived_fields(program: &Program, body: &Body) -> Vec<(FieldName, Derived)> {
     };
     let mut derived = Vec::new();
     for (field, value) in &stores {
+        if let Some(permits) = permits(program, body, *value) {
+            let mode = (permits == Some(1)).then_some(Mode::Exclusive);
+            derived.push((*field, Derived { lock: *field, mode }));
+            continue;
+        }
         let Some((whole, mode)) = view_of(*value) else { continue };
         let held = match *body.op(whole) {
             Op::GetField { base, field } if body.this() == Some(base) => Some(field),

@@ -58,10 +58,18 @@ pub(crate) fn may_be_lock_operation(name: &str) -> bool {
             | "tryWriteLock"
             | "tryReadLock"
             | "tryOptimisticRead"
+            | "acquire"
+            | "acquireUninterruptibly"
+            | "tryAcquire"
     )
 }
 
-/// What the call of `method` does as a lock operation, if it is one.
+/// Whether a class is one whose objects are locks only if they have a single permit.
+pub(crate) fn is_semaphore(program: &Program, class: ClassName) -> bool {
+    program.names.text(class.0) == "java/util/concurrent/Semaphore"
+}
+
+/// What the call of `method` does as a lock operation, if it is one. Of a semaphore, if it is a lock.
 pub(crate) fn operation(program: &Program, method: MethodName) -> Option<LockOperation> {
     use LockKind::{Lock, Stamped};
     use Mode::{Exclusive, Optimistic, Shared};
@@ -77,6 +85,16 @@ pub(crate) fn operation(program: &Program, method: MethodName) -> Option<LockOpe
     }
     let is_stamped = || is_a(program, method.class, "java/util/concurrent/locks/StampedLock");
     let is_lock = || is_lock(program, method.class);
+    if is_semaphore(program, method.class) {
+        return match (name, descriptor) {
+            ("acquire" | "acquireUninterruptibly", "()V") => Some(LockOperation::Acquire(Lock, Exclusive)),
+            ("tryAcquire", "()Z" | "(JLjava/util/concurrent/TimeUnit;)Z") => {
+                Some(LockOperation::TryAcquire(Lock, Exclusive))
+            }
+            ("release", "()V") => Some(LockOperation::Release(Lock, None)),
+            _ => None,
+        };
+    }
     match (name, descriptor) {
         ("lock" | "lockInterruptibly", "()V") if is_lock() => Some(LockOperation::Acquire(Lock, Exclusive)),
         ("tryLock", "()Z" | "(JLjava/util/concurrent/TimeUnit;)Z") if is_lock() => {

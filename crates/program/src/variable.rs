@@ -1,6 +1,6 @@
 //! Variables of the whole program: who touches them where, and which belong together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use location::FieldName;
 use rustc_hash::FxHashMap;
@@ -61,8 +61,8 @@ pub struct Place {
 #[derive(Default)]
 pub struct Variables {
     writers: FxHashMap<Variable, Vec<Place>>,
-    /// Pairs that some section touches together, the smaller first.
-    together: BTreeSet<(Variable, Variable)>,
+    /// Pairs that some section touches together, the smaller first; and whether one of those sections writes one.
+    together: BTreeMap<(Variable, Variable), bool>,
 }
 
 /// Sections that touch more than this many variables say little about any two of them.
@@ -77,10 +77,14 @@ impl Variables {
             let name = program.method_name(method);
             let is_constructor = constructors.contains(&name.name);
             let mut views: Vec<BTreeSet<Variable>> = vec![BTreeSet::new(); summary.sections.len()];
+            let mut written: Vec<BTreeSet<Variable>> = vec![BTreeSet::new(); summary.sections.len()];
             for (index, access) in summary.accesses.iter().enumerate() {
                 let Some(variable) = Variable::of(program, access) else { continue };
                 for section in access.held.iter() {
                     views[section].insert(variable);
+                    if access.is_write {
+                        written[section].insert(variable);
+                    }
                 }
                 let is_own = access.spot.method == name;
                 // An object under construction has not been handed out.
@@ -90,13 +94,14 @@ impl Variables {
                     all.writers.entry(variable).or_default().push(Place { method, access: AccessId(index as u32) });
                 }
             }
-            for (section, view) in summary.sections.iter().zip(&views) {
+            for ((section, view), written) in summary.sections.iter().zip(&views).zip(&written) {
                 if section.call.is_some() || view.len() > MAX_VIEW {
                     continue;
                 }
                 for first in view {
                     for second in view.range(first..) {
-                        all.together.insert((*first, *second));
+                        let is_written = written.contains(first) || written.contains(second);
+                        *all.together.entry((*first, *second)).or_default() |= is_written;
                     }
                 }
             }
@@ -109,8 +114,14 @@ impl Variables {
         self.writers.get(&variable).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Whether some section touches both.
+    /// Whether some section touches both and writes one of them.
     pub fn belong_together(&self, a: Variable, b: Variable) -> bool {
-        a == b || self.together.contains(&(a.min(b), a.max(b)))
+        // To show two things together does not make them one.
+        a == b || self.together.get(&(a.min(b), a.max(b))).is_some_and(|is_written| *is_written)
+    }
+
+    /// Whether some section touches both.
+    pub fn meet(&self, a: Variable, b: Variable) -> bool {
+        a == b || self.together.contains_key(&(a.min(b), a.max(b)))
     }
 }

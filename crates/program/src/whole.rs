@@ -1,5 +1,6 @@
 //! The whole program: what a detector may ask beyond one method.
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use crate::atomic::atomic_methods;
@@ -7,6 +8,7 @@ use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
 use crate::outline::Outline;
+use crate::release::Release;
 use crate::sharing::Sharings;
 use crate::summary::{Summaries, outlines};
 use crate::thread::{Threads, World};
@@ -28,6 +30,8 @@ pub struct Settings {
     pub atomic: Vec<String>,
     /// Detectors that come from a paper keep to its abstraction: one object per class, nothing refined.
     pub paper: bool,
+    /// Tell of every value that is used after its section, not only of those that do harm.
+    pub strict: bool,
 }
 
 pub struct Whole<'p> {
@@ -35,9 +39,7 @@ pub struct Whole<'p> {
     pub calls: Calls,
     pub summaries: Summaries,
     pub variables: Variables,
-    /// Whether a paper's abstraction is asked for, without refinements.
-    pub paper: bool,
-    world: World,
+    pub settings: Settings,
     is_full: bool,
     outlines: OnceLock<Vec<Option<Outline>>>,
     threads: OnceLock<Threads>,
@@ -50,7 +52,7 @@ impl<'p> Whole<'p> {
         let atomic = atomic_methods(program, &calls, &settings.atomic);
         let matters = matters(program, &calls, &atomic);
         let summaries = Summaries::of(program, &calls, &atomic, |method| matters[method.index()]);
-        Whole::with(program, calls, summaries, &settings, false)
+        Whole::with(program, calls, summaries, settings, false)
     }
 
     /// With a summary of every method, not only of those that matter.
@@ -58,14 +60,13 @@ impl<'p> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
         let atomic = atomic_methods(program, &calls, &settings.atomic);
         let summaries = Summaries::of(program, &calls, &atomic, |_| true);
-        Whole::with(program, calls, summaries, &settings, true)
+        Whole::with(program, calls, summaries, settings, true)
     }
 
-    fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: &Settings, is_full: bool) -> Whole<'p> {
-        let Settings { world, paper, .. } = *settings;
+    fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: Settings, is_full: bool) -> Whole<'p> {
         let variables = Variables::of(program, &summaries);
         let (outlines, threads, sharings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Whole { program, calls, summaries, variables, paper, world, is_full, outlines, threads, sharings }
+        Whole { program, calls, summaries, variables, settings, is_full, outlines, threads, sharings }
     }
 
     /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
@@ -78,7 +79,7 @@ impl<'p> Whole<'p> {
 
     /// What starts what, and which threads run a method; found when it is first asked for.
     pub fn threads(&self) -> &Threads {
-        self.threads.get_or_init(|| Threads::of(self.program, &self.calls, self.outlines(), self.world))
+        self.threads.get_or_init(|| Threads::of(self.program, &self.calls, self.outlines(), self.settings.world))
     }
 
     /// Which fields are shared, and why others are not; found when it is first asked for.
@@ -86,15 +87,23 @@ impl<'p> Whole<'p> {
         self.sharings.get_or_init(|| Sharings::of(self.program, &self.calls, self.outlines(), self.threads()))
     }
 
+    pub fn release(&self) -> Release<'_> {
+        Release { program: self.program, calls: &self.calls, summaries: &self.summaries }
+    }
+
     pub fn cover(&self) -> Cover<'_> {
         Cover::new(self.program, &self.calls, &self.summaries)
     }
 }
 
-/// By method: whether it goes through a section, leads to one, or is called on the way.
+/// By method: whether it goes through a section, leads to one, or is called on the way. To write a volatile field is a
+/// section, too.
 fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
     let has_section = |method: &MethodId| {
-        program.may_lock(*method) || calls.has_library_section(program, *method) || atomic.contains(method)
+        program.may_lock(*method)
+            || calls.has_library_section(program, *method)
+            || atomic.contains(method)
+            || calls.mentions[method.index()].writes.iter().any(|field| program.is_volatile_field(*field))
     };
     let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
     let mut reached = vec![false; program.known_method_count()];
@@ -106,6 +115,13 @@ fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
         spread(&mut reached, above, down, |method| calls.callees(method));
         if reached.iter().filter(|reached| **reached).count() <= MAX_METHODS {
             break;
+        }
+    }
+    // What fields hold is told where objects are made.
+    let initialisers = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
+    for class in sections.iter().map(|method| program.class_of(*method)).collect::<BTreeSet<_>>() {
+        for method in program.methods_of(class) {
+            reached[method.index()] |= initialisers.contains(&program.method(method).name);
         }
     }
     reached

@@ -35,7 +35,7 @@ pub(crate) const DETECTOR: Detector = Detector {
 };
 
 fn check(whole: &Whole<'_>) -> Checked {
-    let findings = if whole.paper { as_in_the_paper(whole) } else { refined(whole) };
+    let findings = if whole.settings.paper { as_in_the_paper(whole) } else { refined(whole) };
     Checked { findings, unreadable: Vec::new() }
 }
 

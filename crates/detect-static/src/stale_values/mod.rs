@@ -6,16 +6,21 @@
 //!
 //! Reports: `stale-value` where the old value flows into what is written, `check-then-act` where it only decides
 //! whether something is written.
-//! Misses: values that only reach other reads; values that pass through objects without a name; sections more than a
+//! Misses: values that only reach other reads; values that wait in fields or are captured by tasks; sections more than a
 //! few calls away.
-//! May be wrong when: the threads that could interfere never run at the same time.
+//! May be wrong when: two objects of one class are taken for one, or a second check stands in an unknown form.
 //! Method: detecting stale values by data flow, one section at a time; departs from it by reporting only what reaches
-//! a write in a later section on the same lock, and only data that somebody else writes.
-//! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md
+//! a write in a later section on the same lock, and only data that somebody else writes at the same time. `--strict`
+//! tells of every use, as the method does.
+//! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md, docs/rules/superfluous-lock.md
 
+mod contention;
 mod explain;
+mod idioms;
 mod rules;
+mod strict;
 
+use finding::Finding;
 use program::Whole;
 use rayon::prelude::*;
 
@@ -33,7 +38,16 @@ fn check(whole: &Whole<'_>) -> Checked {
     let findings = methods
         .par_iter()
         .flat_map_iter(|method| {
-            rules::stale_uses(whole, *method).into_iter().map(|stale| explain::explain(whole, *method, &stale))
+            let stale = rules::stale_uses(whole, *method);
+            let mut findings: Vec<Finding> =
+                stale.iter().map(|stale| explain::explain(whole, *method, stale)).collect();
+            if whole.settings.strict {
+                let late = strict::late_uses(whole, *method, &stale);
+                findings.extend(late.iter().filter_map(|late| explain::explain_late(whole, *method, late)));
+                let superfluous = strict::superfluous(whole, *method);
+                findings.extend(superfluous.iter().filter_map(|one| explain::explain_lock(whole, *method, one)));
+            }
+            findings
         })
         .collect();
     Checked { findings, unreadable: Vec::new() }

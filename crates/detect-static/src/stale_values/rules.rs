@@ -1,8 +1,10 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
-use program::outline::{Member, Start};
+use program::outline::{Action, EventId, Member, Name, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{HeldLock, MethodId, Relation, Variable, Whole};
+use program::{HeldLock, LockKind, MethodId, Relation, Variable, Whole};
+
+use super::{contention, idioms};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -26,167 +28,261 @@ pub(super) struct Stale {
     pub(super) written: Variable,
 }
 
-/// The stale uses that come together in this method: one for each pair of sections, the one that says most.
+/// One method that is looked at.
+pub(super) struct Looking<'l> {
+    pub(super) whole: &'l Whole<'l>,
+    pub(super) method: MethodId,
+    pub(super) summary: &'l Summary,
+}
+
+/// The stale uses that come together in this method: one for each variable, the one that says most.
 pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     if summary.sections.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<Stale> = Vec::new();
-    for (index, write) in summary.accesses.iter().enumerate() {
-        let Some(written) = shared(whole, write).filter(|_| write.is_write) else { continue };
-        for (how, influences) in [(Use::Written, &write.value), (Use::Decides, &write.control)] {
-            for influence in influences {
-                let Root::Access(read) = influence.root else { continue };
-                let Some(variable) = shared(whole, &summary.accesses[read.index()]) else { continue };
-                let candidate = |(first, second)| Stale {
-                    read,
-                    write: AccessId(index as u32),
-                    first,
-                    second,
-                    how,
-                    variable,
-                    written,
-                };
-                found.extend(section_pairs(summary, read, write, influence).map(candidate));
-            }
-        }
-    }
+    let looking = Looking { whole, method, summary };
+    let mut found = looking.candidates();
     found.sort_by_key(|stale| (stale.how, stale.variable != stale.written, stale.first, stale.second, stale.read));
     // One mistake, one finding: further places that act on old values of the same variable want the same cure.
     let lock = |stale: &Stale| &summary.sections[stale.first].lock;
+    let is_told = |told: &Stale, stale: &Stale| {
+        told.variable == stale.variable
+            && (lock(told) == lock(stale) || told.read == stale.read || told.write == stale.write)
+    };
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
-        let is_told = |told: &Stale| told.variable == stale.variable && lock(told) == lock(&stale);
-        if kept.iter().any(is_told) {
-            continue;
-        }
-        if is_mistake(whole, method, summary, &stale) {
+        if !kept.iter().any(|told| is_told(told, &stale)) && looking.is_mistake(&stale) {
             kept.push(stale);
         }
     }
     kept
 }
 
-/// The variable of an access to an object that has a name here and that others may have.
-fn shared(whole: &Whole<'_>, access: &Access) -> Option<Variable> {
-    let is_static = matches!(access.member, Member::Static(_));
-    if !is_static && matches!(access.base.start, Start::New(_) | Start::Unknown) {
-        return None;
+impl Looking<'_> {
+    pub(super) fn access(&self, access: AccessId) -> &Access {
+        &self.summary.accesses[access.index()]
     }
-    Variable::of(whole.program, access)
-}
 
-/// Sections on one lock: an ended one that the value was read in, and a later one that the write is in.
-fn section_pairs<'s>(
-    summary: &'s Summary,
-    read: AccessId,
-    write: &'s Access,
-    influence: &'s Influence,
-) -> impl Iterator<Item = (usize, usize)> + 's {
-    let read = &summary.accesses[read.index()];
-    // Two accesses of one call are the callee's business.
-    let is_apart = read.event != write.event;
-    let ended = influence.ended.iter().filter(move |section| is_apart && read.held.contains(*section));
-    ended.flat_map(move |first| {
-        let earlier = &summary.sections[first];
-        write
-            .held
-            .iter()
-            .filter(move |second| {
-                let later = &summary.sections[*second];
-                later.kind == earlier.kind && later.lock.same(&earlier.lock)
-            })
-            .map(move |second| (first, second))
-    })
-}
+    pub(super) fn variable(&self, access: &Access) -> Option<Variable> {
+        Variable::of(self.whole.program, access)
+    }
 
-fn is_mistake(whole: &Whole<'_>, method: MethodId, summary: &Summary, stale: &Stale) -> bool {
-    let read = &summary.accesses[stale.read.index()];
-    let write = &summary.accesses[stale.write.index()];
-    // Data that nobody changes is never old.
-    !whole.variables.writers(stale.variable).is_empty()
-        && whole.variables.belong_together(stale.variable, stale.written)
-        && !is_handed_over(whole, summary, stale)
-        && !is_set_if_different(stale, write)
-        && !is_validated(whole, summary, stale, write)
-        && !is_covered(whole, method, summary, stale, read, write)
-}
+    fn candidates(&self) -> Vec<Stale> {
+        let mut found: Vec<Stale> = Vec::new();
+        for (index, write) in self.summary.accesses.iter().enumerate() {
+            let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
+            let uses = [(Use::Written, &write.value), (Use::Decides, &write.control), (Use::Decides, &write.guards)];
+            for (number, (how, influences)) in uses.into_iter().enumerate() {
+                for influence in influences {
+                    let Root::Access(read) = influence.root else { continue };
+                    let Some(variable) = self.shared(self.access(read)) else { continue };
+                    // That something is open, in order or not over is asked in passing; an amount is asked for a reason.
+                    if number == 2 && variable != written {
+                        continue;
+                    }
+                    let write_id = AccessId(index as u32);
+                    let candidate =
+                        |(first, second)| Stale { read, write: write_id, first, second, how, variable, written };
+                    found.extend(self.section_pairs(read, write, influence).map(candidate));
+                }
+            }
+        }
+        found.extend(self.waits());
+        found
+    }
 
-/// Whether the section of the read takes the value out of where it was: this thread owns it from then on.
-fn is_handed_over(whole: &Whole<'_>, summary: &Summary, stale: &Stale) -> bool {
-    summary.accesses.iter().any(|access| {
-        access.is_write
-            && access.held.contains(stale.first)
-            && access.value.is_empty()
-            && matches!(access.member, Member::Field(_) | Member::Static(_))
-            && Variable::of(whole.program, access) == Some(stale.variable)
-    })
-}
+    /// Questions that are asked once, before a wait, and whose answer is relied on after it.
+    fn waits(&self) -> Vec<Stale> {
+        let mut found = Vec::new();
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
+        for (index, event) in outline.events.iter().enumerate() {
+            if !matches!(event.action, Action::Wait(_)) {
+                continue;
+            }
+            let wait = EventId(index as u32);
+            let asked: Vec<usize> =
+                event.control.iter().map(|condition| outline.conditions[*condition as usize].block as usize).collect();
+            let reached = outline.reached_from(wait, |block| asked.contains(&block));
+            for (number, write) in self.summary.accesses.iter().enumerate() {
+                let at = &outline.events[write.event.index()];
+                let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
+                let is_after = reached[at.block as usize] || (at.block == event.block && write.event > wait);
+                if !is_after || at.control.iter().any(|condition| !event.control.contains(condition)) {
+                    continue;
+                }
+                found.extend(self.asked_before(wait).into_iter().filter_map(|read| {
+                    let variable = self.shared(self.access(read))?;
+                    let section = self.access(read).held.intersection(write.held).iter().next()?;
+                    let (first, second) = (section, section);
+                    let write = AccessId(number as u32);
+                    Some(Stale { read, write, first, second, how: Use::Decides, variable, written })
+                }));
+            }
+        }
+        found
+    }
 
-/// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
-/// wrote in between, the outcome is one that was asked for.
-fn is_set_if_different(stale: &Stale, write: &Access) -> bool {
-    stale.how == Use::Decides
-        && stale.variable == stale.written
-        && matches!(write.member, Member::Field(_) | Member::Static(_))
-        && !write.value.is_empty()
-        && write.value.iter().all(|influence| {
-            matches!(influence.root, Root::Parameter(_))
-                && write.control.iter().any(|deciding| deciding.root == influence.root)
+    /// The reads that decide whether there is a wait.
+    fn asked_before(&self, wait: EventId) -> Vec<AccessId> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let mut events: Vec<EventId> = Vec::new();
+        for condition in &outline.events[wait.index()].control {
+            let sources = &outline.conditions[*condition as usize].sources;
+            events.extend(sources.iter().filter_map(|source| match source.origin {
+                Origin::Event(event) => Some(event),
+                Origin::Parameter(_) => None,
+            }));
+        }
+        let reads = self.summary.accesses.iter().enumerate();
+        reads
+            .filter(|(_, access)| !access.is_write && events.contains(&access.event))
+            .map(|(index, _)| AccessId(index as u32))
+            .collect()
+    }
+
+    /// The variable of an access to an object that has a name here and that others may have.
+    fn shared(&self, access: &Access) -> Option<Variable> {
+        let is_static = matches!(access.member, Member::Static(_));
+        if !is_static {
+            match access.base.start {
+                Start::Unknown => return None,
+                // Taken out of its container, it belongs to this thread until it is put somewhere.
+                Start::Result(taken)
+                    if self.summary.taken.contains(&taken)
+                        && !self.whole.release().is_passed_on(self.method, taken, access.event) =>
+                {
+                    return None;
+                }
+                Start::New(register) if !self.whole.release().is_let_out(self.method, register, access.event) => {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        self.variable(access)
+    }
+
+    /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
+    fn may_be_held(&self, around: usize, lock: &Name) -> bool {
+        let section = &self.summary.sections[around];
+        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| section.call.is_none()) else {
+            return false;
+        };
+        let own = outline.sections.iter().find(|own| own.pc == section.spot.pc && !own.is_method);
+        own.is_some_and(|own| {
+            own.objects.len() > 1
+                && lock.steps.is_empty()
+                && own.objects.iter().any(|object| match (object, lock.start) {
+                    (Object::Parameter(one), Start::Parameter(other)) => *one == other,
+                    (Object::New { register, .. }, Start::New(other)) => *register == other,
+                    (Object::Event(one), Start::Result(other)) => *one == other,
+                    _ => false,
+                })
         })
-}
-
-/// Whether the write makes sure that what was read still holds: it is told what to expect, it is one step with a read of
-/// its own, or a fresh read of the same variable in its section decides.
-fn is_validated(whole: &Whole<'_>, summary: &Summary, stale: &Stale, write: &Access) -> bool {
-    let comes_from_read = |influence: &Influence| influence.root == Root::Access(stale.read);
-    if write.expects.iter().any(comes_from_read) {
-        return true;
     }
-    if write.is_compound && stale.how == Use::Decides && stale.variable == stale.written {
-        return true;
-    }
-    write.control.iter().any(|influence| {
-        let Root::Access(fresh) = influence.root else { return false };
-        let access = &summary.accesses[fresh.index()];
-        fresh != stale.read
-            && access.held.contains(stale.second)
-            && !influence.ended.contains(stale.second)
-            && Variable::of(whole.program, access) == Some(stale.variable)
-    })
-}
 
-/// Whether something excludes all other writers from the read to the write: a lock held over both, here or by whoever
-/// calls the method.
-fn is_covered(
-    whole: &Whole<'_>,
-    method: MethodId,
-    summary: &Summary,
-    stale: &Stale,
-    read: &Access,
-    write: &Access,
-) -> bool {
-    let cover = whole.cover();
-    let first = &summary.sections[stale.first];
-    let ended: Vec<usize> = write
-        .value
-        .iter()
-        .chain(&write.control)
-        .filter(|influence| influence.root == Root::Access(stale.read))
-        .flat_map(|influence| influence.ended.iter())
-        .collect();
-    let around =
-        read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).map(|section| {
-            let around = &summary.sections[section];
+    /// Whether a volatile field is read under a lock that all of its writers hold: then that lock's sections count.
+    fn is_guarded(&self, section: usize, read: &Access, variable: Variable) -> bool {
+        let is_volatile = self.summary.sections[section].kind == LockKind::Own
+            && matches!(read.member, Member::Field(_) | Member::Static(_));
+        if !is_volatile {
+            return false;
+        }
+        let held = read.held.iter().map(|section| &self.summary.sections[section]).map(|around| HeldLock {
+            name: around.lock.clone(),
+            kind: around.kind,
+            mode: around.mode,
+        });
+        // A lock that is held in one way or another, on each path by another section.
+        let outline = self.whole.summaries.outline(self.method);
+        let perhaps = outline.into_iter().flat_map(|outline| {
+            let sections = outline.events[read.event.index()].perhaps.iter();
+            sections.filter_map(move |section| outline.sections.get(section)).map(|around| HeldLock {
+                name: around.lock.clone(),
+                kind: around.kind,
+                mode: around.mode,
+            })
+        });
+        held.chain(perhaps).filter(|held| held.kind != LockKind::Own).any(|held| {
+            Relation::between(&read.base, &held)
+                .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
+        })
+    }
+
+    /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in.
+    fn section_pairs<'s>(
+        &'s self,
+        read: AccessId,
+        write: &'s Access,
+        influence: &'s Influence,
+    ) -> impl Iterator<Item = (usize, usize)> + 's {
+        let read = self.access(read);
+        // Two accesses of one call are the callee's business.
+        let is_apart = read.event != write.event;
+        let ended = influence.ended.iter().filter(move |section| is_apart && read.held.contains(*section));
+        ended.flat_map(move |first| {
+            let earlier = &self.summary.sections[first];
+            let later = write.held.iter().filter(move |second| {
+                let later = &self.summary.sections[*second];
+                later.kind == earlier.kind && later.lock.same(&earlier.lock)
+            });
+            later.map(move |second| (first, second))
+        })
+    }
+
+    fn is_mistake(&self, stale: &Stale) -> bool {
+        // Data that nobody changes is never old.
+        !self.whole.variables.writers(stale.variable).is_empty()
+            && self.belong_together(stale)
+            && !idioms::is_correct(self, stale)
+            && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
+            && !self.is_covered(stale)
+            && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
+    }
+
+    /// Whether the two have to do with each other: somebody keeps both in step, or, where one becomes the other, looks
+    /// at both.
+    fn belong_together(&self, stale: &Stale) -> bool {
+        let variables = &self.whole.variables;
+        match stale.how {
+            Use::Written => variables.meet(stale.variable, stale.written),
+            Use::Decides => variables.belong_together(stale.variable, stale.written),
+        }
+    }
+
+    /// Whether something excludes all other writers from the read to the write: a lock held over both, here or by
+    /// whoever calls the method.
+    fn is_covered(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let cover = self.whole.cover();
+        let first = &self.summary.sections[stale.first];
+        let ended: Vec<usize> = write
+            .value
+            .iter()
+            .chain(&write.control)
+            .filter(|influence| influence.root == Root::Access(stale.read))
+            .flat_map(|influence| influence.ended.iter())
+            .collect();
+        let over_both: Vec<usize> =
+            read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).collect();
+        if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
+            return true;
+        }
+        let around = over_both.into_iter().map(|section| {
+            let around = &self.summary.sections[section];
             HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
         });
-    let by_callers = cover.held_by_callers(method);
-    if by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
-        return true;
+        let by_callers = cover.held_by_callers(self.method);
+        // A wait lets go of the lock however often it is held.
+        let is_waited = stale.first == stale.second;
+        if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
+            return true;
+        }
+        around.chain(by_callers.iter().cloned()).any(|held| {
+            !(is_waited && held.name.same(&first.lock))
+                && Relation::between(&read.base, &held)
+                    .is_some_and(|relation| cover.covers(&self.whole.variables, stale.variable, &relation))
+        })
     }
-    around.chain(by_callers.iter().cloned()).any(|held| {
-        Relation::between(&read.base, &held)
-            .is_some_and(|relation| cover.covers(&whole.variables, stale.variable, &relation))
-    })
 }

@@ -183,7 +183,7 @@ impl Arguments {
 pub enum Revalidation {
     /// Writes only if the state still equals this argument.
     Expects(u8),
-    /// Writes only if nothing is there; the result tells, if it is used.
+    /// Does nothing if there is nothing to do; the result tells, if it is used.
     ByResult,
 }
 

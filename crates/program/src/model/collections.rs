@@ -23,7 +23,7 @@ pub(crate) const COLLECTION: &[Line] = &[
     reads("toArray(IntFunction)").gives(Fresh).each().runs(0),
     writes("add(Object)").gives(FromState),
     writes("addAll(Collection)").reading(0).gives(FromState).each(),
-    updates("remove(Object)"),
+    updates("remove(Object)").telling(),
     updates("removeAll(Collection) retainAll(Collection)").reading(0).each(),
     updates("removeIf(Predicate)").each().runs(0),
     writes("clear").each(),
@@ -55,14 +55,14 @@ pub(crate) const LIST: &[Line] = &[
 
 /// The element is its own key.
 pub(crate) const SET: &[Line] =
-    &[reads("contains(Object)").key(0), updates("add(Object)").key(0), updates("remove(Object)").key(0)];
+    &[reads("contains(Object)").key(0), updates("add(Object) remove(Object)").key(0).telling()];
 
 const SORTED_SET: &[Line] =
     &[reads("first last"), does("comparator"), part("subSet(Object,Object) headSet(Object) tailSet(Object)")];
 
 const NAVIGABLE_SET: &[Line] = &[
     reads("lower(Object) floor(Object) ceiling(Object) higher(Object)"),
-    removes("pollFirst pollLast"),
+    removes("pollFirst pollLast").telling(),
     part("descendingSet subSet(Object,boolean,Object,boolean) headSet(Object,boolean) tailSet(Object,boolean)"),
     cursor("descendingIterator"),
 ];
@@ -70,15 +70,17 @@ const NAVIGABLE_SET: &[Line] = &[
 pub(crate) const QUEUE: &[Line] = &[
     writes("add(Object)"),
     writes("offer(Object)").gives(FromState),
-    removes("poll() remove()"),
+    removes("poll()").telling(),
+    removes("remove()"),
     reads("peek element"),
 ];
 
 pub(crate) const DEQUE: &[Line] = &[
     writes("addFirst(Object) addLast(Object) push(Object)"),
     writes("offerFirst(Object) offerLast(Object)").gives(FromState),
-    removes("removeFirst() removeLast() pollFirst() pollLast() pop"),
-    updates("removeFirstOccurrence(Object) removeLastOccurrence(Object)"),
+    removes("removeFirst() removeLast() pop"),
+    removes("pollFirst() pollLast()").telling(),
+    updates("removeFirstOccurrence(Object) removeLastOccurrence(Object)").telling(),
     reads("getFirst getLast peekFirst peekLast"),
     cursor("descendingIterator"),
     part("reversed").since(21),
@@ -93,11 +95,11 @@ pub(crate) const MAP: &[Line] = &[
     writes("put(Object,Object)").key(0).gives(FromState),
     writes("putAll(Map)").reading(0).each(),
     writes("clear").each(),
-    removes("remove(Object)").key(0),
+    removes("remove(Object)").key(0).telling(),
     updates("remove(Object,Object)").key(0).expecting(1),
     updates("replace(Object,Object)").key(0),
     updates("replace(Object,Object,Object)").key(0).expecting(1),
-    updates("putIfAbsent(Object,Object)").key(0).if_absent(),
+    updates("putIfAbsent(Object,Object)").key(0).telling(),
     updates("computeIfAbsent(Object,Function)").key(0).runs(1),
     updates("computeIfPresent(Object,BiFunction) compute(Object,BiFunction)").key(0).runs(1),
     updates("merge(Object,Object,BiFunction)").key(0).runs(2),
@@ -112,14 +114,14 @@ const SORTED_MAP: &[Line] =
 const NAVIGABLE_MAP: &[Line] = &[
     reads("firstEntry lastEntry lowerEntry(Object) floorEntry(Object) ceilingEntry(Object) higherEntry(Object)"),
     reads("lowerKey(Object) floorKey(Object) ceilingKey(Object) higherKey(Object)"),
-    removes("pollFirstEntry pollLastEntry"),
+    removes("pollFirstEntry pollLastEntry").telling(),
     part("descendingMap navigableKeySet descendingKeySet"),
     part("subMap(Object,boolean,Object,boolean) headMap(Object,boolean) tailMap(Object,boolean)"),
 ];
 
 const ENDS_OF_MAP: &[Line] = &[
     reads("firstEntry lastEntry"),
-    removes("pollFirstEntry pollLastEntry"),
+    removes("pollFirstEntry pollLastEntry").telling(),
     writes("putFirst(Object,Object) putLast(Object,Object)").key(0).gives(FromState),
     part("reversed sequencedKeySet sequencedValues sequencedEntrySet"),
 ];

@@ -49,7 +49,8 @@ const RETRYING_FUNCTIONS: &[Line] = &[
 const BLOCKING_QUEUE: &[Line] = &[
     writes("put(Object)"),
     writes("offer(Object,long,TimeUnit)").gives(FromState),
-    removes("take poll(long,TimeUnit)"),
+    removes("take"),
+    removes("poll(long,TimeUnit)").telling(),
     updates("drainTo").writing(0).gives(RemovedInto(0)),
     reads("remainingCapacity"),
 ];
@@ -57,7 +58,8 @@ const BLOCKING_QUEUE: &[Line] = &[
 const BLOCKING_DEQUE: &[Line] = &[
     writes("putFirst(Object) putLast(Object)"),
     writes("offerFirst(Object,long,TimeUnit) offerLast(Object,long,TimeUnit)").gives(FromState),
-    removes("takeFirst takeLast pollFirst(long,TimeUnit) pollLast(long,TimeUnit)"),
+    removes("takeFirst takeLast"),
+    removes("pollFirst(long,TimeUnit) pollLast(long,TimeUnit)").telling(),
 ];
 
 const TRANSFER_QUEUE: &[Line] = &[
@@ -76,7 +78,7 @@ const COPY_ON_WRITE: &[Line] = &[
 ];
 
 const COPY_ON_WRITE_LIST: &[Line] = &[
-    updates("addIfAbsent(Object)").if_absent(),
+    updates("addIfAbsent(Object)").telling(),
     updates("addAllAbsent(Collection)").reading(0),
     reads("indexOf(Object,int) lastIndexOf(Object,int)"),
     reads("listIterator").gives(Fresh),

@@ -111,7 +111,7 @@ const TRIE_MAP: &[Line] = &[
     writes("update").key(0),
     writes("put").key(0).gives(FromState),
     removes("remove(Object)").key(0),
-    updates("putIfAbsent").key(0).if_absent(),
+    updates("putIfAbsent").key(0).telling(),
     updates("getOrElseUpdate").key(0).runs(1).outside(),
     updates("replace(Object,Object,Object)").key(0).expecting(1),
     updates("replace(Object,Object)").key(0),

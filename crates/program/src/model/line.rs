@@ -178,8 +178,8 @@ impl Line {
         Line { revalidates: Some(Checks::ExpectsLastBut(back)), ..self }
     }
 
-    /// Writes only if nothing is there, and returns what is.
-    pub(crate) const fn if_absent(self) -> Line {
+    /// Does nothing if there is nothing to do, and the result tells.
+    pub(crate) const fn telling(self) -> Line {
         Line { revalidates: Some(Checks::ByResult), ..self }
     }
 

@@ -3,9 +3,11 @@
 use classfile::CallKind;
 use smallvec::SmallVec;
 
+use super::agree::{Agreements, sides};
 use super::flow::{Flow, Places};
 use super::objects::objects;
 use super::order::Blocks;
+use super::waits::{Point, Waits};
 use super::{
     Action, Argument, Condition, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start,
 };
@@ -25,6 +27,8 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     let flow = Flow::compute(&places);
     let conditions = building.conditions(&places, &flow);
     let control = building.control(&conditions);
+    let agreements = Agreements::of(body, &conditions, true);
+    let differences = Agreements::of(body, &conditions, false);
     let parameters = body
         .instructions()
         .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))
@@ -42,6 +46,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     for (value, perhaps) in events.into_iter().zip(perhaps) {
         let pc = body.instruction(value).pc;
         let block = body.block_of(value).index();
+        let waited = building.waited(value, &places, &conditions);
         outline.events.push(Event {
             pc,
             line: body.line(pc),
@@ -49,10 +54,14 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
             held: places.held[value.index()],
             perhaps,
             control: control[block].clone(),
+            agreed: agreements.of_block(block),
+            differed: differences.of_block(block),
+            waited,
             block: block as u32,
             in_loop: in_cycle[block],
         });
     }
+    outline.refusals = building.refusals(&control);
     building.results(&mut outline, &places, &flow, &control);
     outline
 }
@@ -78,6 +87,7 @@ impl<'b> Building<'b> {
             event_held: Vec::new(),
             constructor: self.program.names.intern("<init>"),
             choices: self.choices(),
+            waits: Waits::default(),
         };
         let mut events = Vec::new();
         let mut perhaps = Vec::new();
@@ -86,6 +96,10 @@ impl<'b> Building<'b> {
                 let mut certain = SectionSet::default();
                 let mut uncertain = SectionSet::default();
                 for held in held {
+                    // Taken again while it is held: a part of the section around it.
+                    if self.sections.get(held.section).reentrant {
+                        continue;
+                    }
                     let set = if held.certain { &mut certain } else { &mut uncertain };
                     set.insert(held.section.index());
                 }
@@ -95,11 +109,18 @@ impl<'b> Building<'b> {
                     certain.insert(section.index());
                 }
                 places.held[value.index()] = certain;
+                let mut waited = SectionSet::default();
+                for section in self.sections.waited_by(value, held) {
+                    waited.insert(section.index());
+                }
+                if !waited.is_empty() {
+                    places.waits.list.push((value, waited));
+                }
                 let is_event = match instruction.op {
                     Op::GetField { .. } | Op::GetStatic(_) => !self.is_lock(value),
                     Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => true,
                     Op::Call { method, .. } => {
-                        !self.sections.waited_by(value, held).is_empty()
+                        !waited.is_empty()
                             || ((is_wrapper || !self.sections.is_lock_operation(value)) && matters(method))
                     }
                     Op::CallDynamic { dynamic, .. } => self.body.dynamic(dynamic).lambda.is_some(),
@@ -163,6 +184,7 @@ impl<'b> Building<'b> {
         let end = section.ends.iter().map(|end| self.body.instruction(*end).pc).min();
         OutlineSection {
             lock: self.name(&section.lock, places),
+            objects: section.object.map(|object| objects(places, object)).unwrap_or_default(),
             kind: section.lock_kind(),
             mode: section.mode,
             is_method: section.kind == SectionKind::Method,
@@ -226,14 +248,14 @@ impl<'b> Building<'b> {
         };
         Argument {
             name: self.name_of(value, at, places),
-            sources: flow.of([value], places.held[at.index()]),
+            sources: flow.of([value], at),
             made,
             objects: objects(places, value),
         }
     }
 
     fn action(&self, value: Value, places: &Places<'_>, flow: &Flow<'_>) -> Action {
-        let here = places.held[value.index()];
+        let here = value;
         let none = || Name::start(Start::Unknown);
         match *self.body.op(value) {
             Op::GetField { base, field } => Action::Read {
@@ -271,13 +293,8 @@ impl<'b> Building<'b> {
                 stored: Box::new(self.argument(stored, value, places, flow)),
             },
             Op::Call { kind, method, arguments } => {
-                let mut waits = SectionSet::default();
-                let held = self.sections.held_at(self.body, value).unwrap_or_default();
-                for section in self.sections.waited_by(value, &held) {
-                    waits.insert(section.index());
-                }
-                if !waits.is_empty() {
-                    return Action::Wait(waits);
+                if let Some((_, waits)) = places.waits.list.iter().find(|(wait, _)| *wait == value) {
+                    return Action::Wait(*waits);
                 }
                 Action::Call { kind, method, arguments: self.arguments(arguments, value, places, flow) }
             }
@@ -317,8 +334,12 @@ impl<'b> Building<'b> {
             let held = places.held[last.index()];
             conditions[block.index()] = Some(Condition {
                 line: self.body.line(self.body.instruction(last).pc),
-                sources: flow.of(operands, held),
+                sides: sides(self.body, &self.program.names, last)
+                    .map(|sides| Box::new(sides.map(|side| flow.of([side], last))))
+                    .filter(|sides| sides.iter().all(|side| !side.is_empty())),
+                sources: flow.of(operands, last),
                 held,
+                block: block.index() as u32,
             });
         }
         conditions
@@ -353,13 +374,61 @@ impl<'b> Building<'b> {
         control
     }
 
+    /// The conditions that decide whether an exception made here leaves the method.
+    fn refusals(&self, control: &[SmallVec<[u32; 4]>]) -> SmallVec<[u32; 2]> {
+        let mut refusals: SmallVec<[u32; 2]> = SmallVec::new();
+        for (block, _) in self.body.blocks() {
+            let Some(Op::Throw(thrown)) = self.body.terminator(block).map(|last| *self.body.op(last)) else { continue };
+            // What stands in the way of an exception made here is mostly a `finally`, which throws it on.
+            if matches!(self.body.op(thrown), Op::New(_)) {
+                refusals.extend(control[block.index()].iter().copied());
+            }
+        }
+        refusals.sort_unstable();
+        refusals.dedup();
+        refusals
+    }
+
+    /// Sections whose lock a wait lets go between a condition and an instruction that it decides about. What decides
+    /// only whether there is another round is asked again there.
+    fn waited(
+        &self,
+        value: Value,
+        places: &Places<'_>,
+        conditions: &[Option<Condition>],
+    ) -> SmallVec<[(u32, SectionSet); 1]> {
+        let mut waited = SmallVec::new();
+        if places.waits.list.is_empty() {
+            return waited;
+        }
+        let direct = ControlDependence::of(self.body);
+        let mut seen = vec![false; self.body.block_count()];
+        let mut pending = vec![self.body.block_of(value)];
+        while let Some(block) = pending.pop() {
+            for dependence in direct.of_block(block) {
+                let deciding = dependence.branch;
+                if deciding >= block || std::mem::replace(&mut seen[deciding.index()], true) {
+                    continue;
+                }
+                pending.push(deciding);
+                let Some(branch) = self.body.terminator(deciding) else { continue };
+                let sections = places.waits.between(self.body, branch, Point::before(self.body, value));
+                if !sections.is_empty() {
+                    let number = conditions[..deciding.index()].iter().flatten().count();
+                    waited.push((number as u32, sections));
+                }
+            }
+        }
+        waited
+    }
+
     fn results(&self, outline: &mut Outline, places: &Places<'_>, flow: &Flow<'_>, control: &[SmallVec<[u32; 4]>]) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
         for (value, instruction) in self.body.instructions() {
             let Op::Return(Some(result)) = instruction.op else { continue };
             // Every section of the method has ended when the caller gets the result.
-            for source in flow.of([result], SectionSet::default()) {
+            for source in flow.after([result], value) {
                 super::flow::add(&mut outline.result, source);
             }
             // A constant tells by which way it was reached: `if (a < b) return true; return false;`.

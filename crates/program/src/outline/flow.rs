@@ -6,6 +6,7 @@
 use location::Symbol;
 use smallvec::SmallVec;
 
+use super::waits::{Point, Waits};
 use super::{EventId, Origin, SectionSet, Source, Sources};
 use crate::ir::{Body, Op, Value};
 
@@ -26,16 +27,18 @@ pub(super) struct Places<'p> {
     /// Phis that choose between constants, with the operands of the conditions that make the choice: what
     /// `a < b ? true : false` yields comes from `a` and `b`.
     pub(super) choices: Vec<(Value, SmallVec<[Value; 4]>)>,
+    pub(super) waits: Waits,
 }
 
 impl Places<'_> {
-    /// A source as it is seen at a point where `here` is open.
-    fn passed(&self, source: Source, here: SectionSet) -> Source {
+    /// A source as it is seen at a point where `here` is open, after the locks of the sections `waited` were let go.
+    fn passed(&self, source: Source, here: SectionSet, waited: SectionSet) -> Source {
         let open = match source.origin {
             Origin::Parameter(_) => SectionSet::default(),
             Origin::Event(event) => self.event_held[event.index()],
         };
-        Source { origin: source.origin, ended: source.ended.union(open.without(here)) }
+        let ended = open.without(here).union(open.intersection(waited));
+        Source { origin: source.origin, ended: source.ended.union(ended) }
     }
 }
 
@@ -57,19 +60,29 @@ impl<'f> Flow<'f> {
             }
             for (phi, deciding) in &places.choices {
                 for operand in deciding {
-                    changed |= flow.join(*phi, *operand, *phi);
+                    changed |= flow.join(*phi, *operand, *phi, Point::before(body, *phi));
                 }
             }
         }
         flow
     }
 
-    /// The sources of several values, as seen where `here` is open.
-    pub(super) fn of(&self, values: impl IntoIterator<Item = Value>, here: SectionSet) -> Sources {
+    /// The sources of several values, as seen at the instruction `at`.
+    pub(super) fn of(&self, values: impl IntoIterator<Item = Value>, at: Value) -> Sources {
+        self.seen(values, at, self.places.held[at.index()])
+    }
+
+    /// The sources of several values, as seen by whoever called the method.
+    pub(super) fn after(&self, values: impl IntoIterator<Item = Value>, at: Value) -> Sources {
+        self.seen(values, at, SectionSet::default())
+    }
+
+    fn seen(&self, values: impl IntoIterator<Item = Value>, at: Value, here: SectionSet) -> Sources {
         let mut all = Sources::new();
         for value in values {
+            let waited = self.places.waits.between(self.places.body, value, Point::before(self.places.body, at));
             for source in &self.sources[value.index()] {
-                add(&mut all, self.places.passed(*source, here));
+                add(&mut all, self.places.passed(*source, here, waited));
             }
         }
         all
@@ -87,14 +100,19 @@ impl<'f> Flow<'f> {
             Op::PutField { base: object, value: part, .. } | Op::ArrayStore { array: object, value: part, .. }
                 if matches!(body.op(object), Op::New(_) | Op::NewArray { .. }) =>
             {
-                return self.join(object, part, value);
+                return self.join(object, part, value, Point::before(body, value));
             }
             Op::Call { method, arguments, .. } if method.name == self.places.constructor => {
                 if let [object, parts @ ..] = body.operands(arguments)
                     && matches!(body.op(*object), Op::New(_))
                 {
                     for part in parts {
-                        changed |= self.join(*object, *part, value);
+                        changed |= self.join(*object, *part, value, Point::before(body, value));
+                    }
+                    // What the constructor finds in its arguments is part of it, too.
+                    if let Some(event) = self.places.event[value.index()] {
+                        let source = Source { origin: Origin::Event(event), ended: SectionSet::default() };
+                        changed |= add(&mut self.sources[object.index()], source);
                     }
                     return changed;
                 }
@@ -120,18 +138,23 @@ impl<'f> Flow<'f> {
             | Op::CallDynamic { .. } => body.for_each_operand(op, |operand| operands.push(operand)),
             _ => {}
         }
-        for operand in operands {
-            changed |= self.join(value, operand, value);
+        for (position, operand) in operands.into_iter().enumerate() {
+            let point = match op {
+                Op::Phi(_) => Point::end_of(body, body.block(body.block_of(value)).predecessors[position].block),
+                _ => Point::before(body, value),
+            };
+            changed |= self.join(value, operand, value, point);
         }
         changed
     }
 
-    /// What `from` holds flows into `into`, at the instruction `at`.
-    fn join(&mut self, into: Value, from: Value, at: Value) -> bool {
+    /// What `from` holds flows into `into`, at the instruction `at`, having got as far as `point`.
+    fn join(&mut self, into: Value, from: Value, at: Value, point: Point) -> bool {
         let here = self.places.held[at.index()];
+        let waited = self.places.waits.between(self.places.body, from, point);
         let mut changed = false;
         for source in self.sources[from.index()].clone() {
-            changed |= add(&mut self.sources[into.index()], self.places.passed(source, here));
+            changed |= add(&mut self.sources[into.index()], self.places.passed(source, here, waited));
         }
         changed
     }

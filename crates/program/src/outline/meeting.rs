@@ -41,7 +41,7 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
     let building = Building { program, body, sections: &sections, paths: &paths };
     let (places, _, _) = building.places(&|_| true);
     let flow = Flow::compute(&places);
-    let finding = Finding { body, sources: |value, at: Value| flow.of([value], places.held[at.index()]) };
+    let finding = Finding { body, sources: |value, at: Value| flow.of([value], at) };
     let mut found = Vec::new();
     for (value, instruction) in body.instructions() {
         match instruction.op {

@@ -5,11 +5,13 @@
 //! follows from the bytes of the method's class alone, so it can be kept from one run to the next; what callees do is
 //! put in later (see `crate::summary`).
 
+mod agree;
 mod build;
 mod flow;
 mod meeting;
 mod objects;
 mod order;
+mod waits;
 
 use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName, Symbol};
@@ -58,6 +60,10 @@ impl SectionSet {
 
     pub fn without(self, other: SectionSet) -> SectionSet {
         SectionSet(self.0 & !other.0)
+    }
+
+    pub fn intersection(self, other: SectionSet) -> SectionSet {
+        SectionSet(self.0 & other.0)
     }
 
     pub fn iter(self) -> impl Iterator<Item = usize> {
@@ -197,6 +203,12 @@ pub struct Event {
     pub perhaps: SectionSet,
     /// Conditions that decide whether it happens, by number in [`Outline::conditions`].
     pub control: SmallVec<[u32; 4]>,
+    /// Those of them that compare two values and let it happen only if the values agree.
+    pub agreed: SmallVec<[u32; 2]>,
+    /// Those that let it happen only if the values differ.
+    pub differed: SmallVec<[u32; 2]>,
+    /// Sections whose lock a wait lets go between a condition and here, by condition.
+    pub waited: SmallVec<[(u32, SectionSet); 1]>,
     /// Number of its block in [`Outline::blocks`].
     pub block: u32,
     /// Whether it can happen again in the same call.
@@ -207,6 +219,8 @@ pub struct Event {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutlineSection {
     pub lock: Name,
+    /// What the lock may be, where paths meet.
+    pub objects: Objects,
     pub kind: LockKind,
     pub mode: Mode,
     /// Whether it is the whole of a `synchronized` method.
@@ -225,8 +239,61 @@ pub struct OutlineSection {
 pub struct Condition {
     pub line: Option<u32>,
     pub sources: Sources,
+    /// Where the two sides come from, if it compares two values that both come from somewhere.
+    pub sides: Option<Box<[Sources; 2]>>,
     /// Sections that are open where it is decided.
     pub held: SectionSet,
+    /// Number of its block in [`Outline::blocks`].
+    pub block: u32,
+}
+
+impl Outline {
+    /// By block: whether control can get there from the event, without going through a barred block on the way.
+    pub fn reached_from(&self, event: EventId, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
+        self.reached(self.events[event.index()].block as usize, is_barred)
+    }
+
+    /// By block: whether control gets there only if an event ends without an exception.
+    pub fn follows_surely(&self, event: EventId) -> Vec<bool> {
+        let passed = self.events[event.index()].block as usize;
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending = vec![0];
+        if let Some(entry) = reached.first_mut() {
+            *entry = true;
+        }
+        while let Some(block) = pending.pop() {
+            for next in self.blocks.successors(block) {
+                let is_left_well = block == passed && !next.is_exceptional;
+                if !is_left_well && !std::mem::replace(&mut reached[next.block], true) {
+                    pending.push(next.block);
+                }
+            }
+        }
+        reached.into_iter().map(|is_reached| !is_reached).collect()
+    }
+
+    fn reached(&self, from: usize, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending = vec![from];
+        while let Some(block) = pending.pop() {
+            for next in self.blocks.successors(block) {
+                if !is_barred(next.block) && !std::mem::replace(&mut reached[next.block], true) {
+                    pending.push(next.block);
+                }
+            }
+        }
+        reached
+    }
+
+    /// Whether one event can happen after another one in the same call.
+    pub fn may_follow(&self, first: EventId, second: EventId) -> bool {
+        let block_of = |event: EventId| self.events[event.index()].block as usize;
+        let (from, to) = (block_of(first), block_of(second));
+        if from == to && first < second {
+            return true;
+        }
+        self.reached(from, |_| false)[to]
+    }
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -237,6 +304,8 @@ pub struct Outline {
     /// In the order of code.
     pub events: Vec<Event>,
     pub conditions: Vec<Condition>,
+    /// Conditions that decide whether the method throws instead of returning.
+    pub refusals: SmallVec<[u32; 2]>,
     /// Where what the method returns comes from.
     pub result: Sources,
     /// The name of what it returns, if all returns agree.

@@ -74,6 +74,10 @@ pub(super) fn of(
             let Some(operation) = operation else { return wrapped(open, body, program, paths, value) };
             let Some(&object) = body.operands(arguments).first() else { return Event::None };
             let named = lock_path(body, program, paths, object, value);
+            // With more than one permit it keeps nobody out.
+            if lock::is_semaphore(program, method.class) && named.1.is_none() {
+                return Event::None;
+            }
             match operation {
                 LockOperation::Acquire(kind, mode) => Event::Enter(open(kind, mode, named, object, false)),
                 LockOperation::TryAcquire(kind, mode) => Event::TryEnter(open(kind, mode, named, object, true)),

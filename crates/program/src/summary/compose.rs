@@ -4,15 +4,20 @@ use std::cell::RefCell;
 
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use super::decide::{Guard, used};
 use super::holding::Holdings;
 use super::influences::Gathering;
+use super::inside::is_local;
 use super::order::components;
 use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::outline::{Action, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start};
+use crate::outline::{
+    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
+};
 use crate::path::MAX_STEPS;
 
 /// Rounds within a component of methods that call each other.
@@ -155,17 +160,15 @@ pub(super) struct Compose<'c> {
 
 impl<'c> Compose<'c> {
     fn of<'s>(&self, method: MethodId, outline: &Outline, known: &dyn Fn(MethodId) -> Option<&'s Summary>) -> Summary {
-        let Compose { program, calls, holdings, component } = *self;
-        Compose { program, calls, holdings, component }.composed(method, outline, known).summary
+        self.composed(method, outline, known).summary
     }
 
-    /// A method composed, with what was found out on the way.
-    pub(super) fn composed<'s>(
-        &self,
+    pub(super) fn composed<'a, 's>(
+        &'a self,
         method: MethodId,
-        outline: &'c Outline,
-        known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
-    ) -> Composing<'c, 's> {
+        outline: &'a Outline,
+        known: &'a dyn Fn(MethodId) -> Option<&'s Summary>,
+    ) -> Composing<'a, 's> {
         let composing = Composing {
             program: self.program,
             calls: self.calls,
@@ -181,6 +184,10 @@ impl<'c> Compose<'c> {
             result_name: vec![None; outline.events.len()],
             result_class: vec![None; outline.events.len()],
             controls: Vec::new(),
+            is_used: used(outline),
+            is_taken: vec![false; outline.events.len()],
+            inside: FxHashMap::default(),
+            guards: Vec::new(),
         };
         composing.run()
     }
@@ -226,7 +233,15 @@ pub(super) struct Composing<'c, 's> {
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
     /// What decides whether the events of a block happen, where that is settled.
-    controls: Vec<(u32, SectionSet, Influences)>,
+    pub(super) controls: Vec<(u32, SectionSet, Influences)>,
+    /// By event: whether a condition or the result depends on what it yields.
+    pub(super) is_used: Vec<bool>,
+    /// By event: whether it yields what was taken out of a container.
+    pub(super) is_taken: Vec<bool>,
+    /// What was put into objects that only this method has a name for.
+    pub(super) inside: FxHashMap<Start, Influences>,
+    /// Calls that throw on some condition.
+    pub(super) guards: Vec<Guard>,
 }
 
 impl Composing<'_, '_> {
@@ -244,6 +259,7 @@ impl Composing<'_, '_> {
             self.summary.accesses.reserve(MAX_ACCESSES);
             self.own.clear();
             self.controls.clear();
+            self.guards.clear();
             self.own_sections();
             let before = looks_ahead.then(|| (self.influence.clone(), self.result_name.clone()));
             for (index, event) in self.outline.events.iter().enumerate() {
@@ -359,33 +375,6 @@ impl Composing<'_, '_> {
         })
     }
 
-    /// What decides whether an event happens.
-    pub(super) fn control(&mut self, id: EventId, event: &Event) -> Influences {
-        if event.control.is_empty() {
-            return Influences::default();
-        }
-        let known = self.controls.iter().rev().find(|(block, held, _)| *block == event.block && *held == event.held);
-        if let Some((_, _, control)) = known {
-            return control.clone();
-        }
-        let mut all = Gathering::default();
-        let mut is_settled = true;
-        for condition in &event.control {
-            let sources = &self.outline.conditions[*condition as usize].sources;
-            is_settled &= sources.iter().all(|source| !matches!(source.origin, Origin::Event(from) if from >= id));
-            self.gather(&mut all, sources);
-        }
-        // Between the condition and here further sections may have ended.
-        let all = self.brought_to(all.finish(), self.sections(event.held));
-        let count = self.summary.accesses.len();
-        is_settled &=
-            !all.iter().any(|influence| matches!(influence.root, Root::Access(access) if access.index() >= count));
-        if is_settled {
-            self.controls.push((event.block, event.held, all.clone()));
-        }
-        all
-    }
-
     /// Whether there is no room for another access; then something is being left out.
     pub(super) fn is_full(&mut self) -> bool {
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
@@ -404,8 +393,7 @@ impl Composing<'_, '_> {
                     // What never changes is as old as the object that it was read from.
                     self.influences(address)
                 } else {
-                    let added = self.add_own(id, event, base, *member, address, None);
-                    added.map(|added| Influences::one(Root::Access(added))).unwrap_or_default()
+                    self.read(id, event, base, *member, address)
                 };
                 let step = match member {
                     Member::Field(field) => Some(NameStep::Field(*field)),
@@ -413,8 +401,8 @@ impl Composing<'_, '_> {
                 };
                 self.result_name[id.index()] = step.map(|step| extend(self.settle(base), &[step]));
             }
-            Action::Write { base, member, address, value, .. } => {
-                self.add_own(id, event, base, *member, address, Some(value));
+            Action::Write { base, member, address, value, stored } => {
+                self.add_own(id, event, base, *member, address, Some((value, stored)));
             }
             Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
             Action::Lambda { .. } | Action::Wait(_) => {}
@@ -422,31 +410,44 @@ impl Composing<'_, '_> {
     }
 
     /// Adds an access of the method itself.
-    fn add_own(
+    pub(super) fn add_own(
         &mut self,
         id: EventId,
         event: &Event,
         base: &Name,
         member: Member,
         address: &Sources,
-        value: Option<&Sources>,
+        value: Option<(&Sources, &Argument)>,
     ) -> Option<AccessId> {
         if self.is_full() {
             return None;
         }
         let control = self.control(id, event);
+        let mut held = self.sections(event.held);
+        let mut stored = Gathering::default();
+        if let Some((sources, argument)) = value {
+            self.gather(&mut stored, sources);
+            stored.add_all(&self.contents(&argument.name, held));
+        }
+        if let Some(section) = self.volatile_section(id, event, base, member) {
+            held.insert(section);
+        }
         self.add_access(Access {
             base: self.settle(base),
             member,
             is_write: value.is_some(),
             spot: self.spot(event.pc, event.line),
             event: id,
-            held: self.sections(event.held),
-            value: value.map(|value| self.influences(value)).unwrap_or_default(),
+            held,
+            value: stored.finish(),
             address: self.influences(address),
             control,
+            guards: self.guards(event),
             expects: Influences::default(),
             is_compound: false,
+            is_repeatable: false,
+            is_keyed: false,
+            compared: if value.is_some() { self.compared(event) } else { Vec::new() },
         })
     }
 
@@ -454,12 +455,22 @@ impl Composing<'_, '_> {
         if self.is_full() {
             return None;
         }
+        if access.is_write && is_local(&access.base) && !access.value.is_empty() {
+            let known = self.inside.entry(access.base.start).or_default();
+            let mut all = Gathering::default();
+            all.add_all(known);
+            all.add_all(&access.value);
+            *known = all.finish();
+        }
         self.summary.accesses.push(access);
         Some(AccessId(self.summary.accesses.len() as u32 - 1))
     }
 
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
+        self.summary.refusals = self.refusals();
+        self.summary.hands_over = self.hands_over();
+        self.summary.taken = self.taken();
         self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns

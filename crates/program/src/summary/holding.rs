@@ -9,7 +9,7 @@ use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::ir::{Body, Constant, Op};
 use crate::model::{CallModel, Product, Section};
-use crate::outline::{Action, Member, Outline, Start};
+use crate::outline::{Action, Member, Object, Outline, Start};
 
 /// What is known of the objects that a field, or a register, holds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -23,11 +23,14 @@ pub struct Holding {
 #[derive(Default)]
 pub struct Holdings {
     fields: FxHashMap<FieldId, Holding>,
+    /// Fields that are given objects which somebody else may have, too.
+    foreign: FxHashSet<FieldId>,
 }
 
 impl Holdings {
     pub(super) fn of(program: &Program, calls: &Calls, outlines: &[Option<Outline>]) -> Holdings {
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
+        let mut foreign = FxHashSet::default();
         for outline in outlines.iter().flatten() {
             for event in &outline.events {
                 let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
@@ -35,6 +38,9 @@ impl Holdings {
                     continue;
                 };
                 let Some(field) = program.resolve_field(*field) else { continue };
+                if stored.objects.iter().any(|object| is_foreign(outline, object)) {
+                    foreign.insert(field);
+                }
                 let holding = match (stored.made, stored.name.start) {
                     (Some(class), _) => Holding { class: Some(class), section: None },
                     (None, Start::Result(call)) if stored.name.steps.is_empty() => outline
@@ -55,7 +61,12 @@ impl Holdings {
             }
         }
         fields.retain(|_, holding| *holding != Holding::default());
-        Holdings { fields }
+        Holdings { fields, foreign }
+    }
+
+    /// Whether all objects that the field ever holds are made for it, as far as the code tells.
+    pub fn is_own(&self, program: &Program, field: FieldName) -> bool {
+        program.resolve_field(field).is_some_and(|field| !self.foreign.contains(&field))
     }
 
     /// What these fields hold, from the methods alone that store to them.
@@ -78,7 +89,7 @@ impl Holdings {
                 .or_insert(holding);
         }
         fields.retain(|_, holding| *holding != Holding::default());
-        Holdings { fields }
+        Holdings { fields, foreign: FxHashSet::default() }
     }
 
     pub fn get(&self, program: &Program, field: FieldName) -> Holding {
@@ -115,6 +126,15 @@ fn factory(program: &Program, calls: &Calls, method: MethodName) -> Holding {
             Holding { class: None, section: Some(Section::Monitor) }
         }
         _ => Holding::default(),
+    }
+}
+
+/// Whether an object comes from somewhere where others may have it.
+fn is_foreign(outline: &Outline, object: &Object) -> bool {
+    match *object {
+        Object::New { .. } | Object::Int(_) => false,
+        Object::Event(event) => matches!(outline.events[event.index()].action, Action::Read { .. }),
+        Object::Parameter(_) | Object::Unknown => true,
     }
 }
 

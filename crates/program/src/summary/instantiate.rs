@@ -5,8 +5,11 @@ use location::MethodName;
 
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
-use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary, SummarySection};
-use crate::outline::{Argument, Event, EventId, Name, NameStep, SectionSet, Start};
+use super::{
+    Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary, SummarySection,
+};
+use crate::class::MethodId;
+use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
 
 impl Composing<'_, '_> {
     pub(super) fn call(
@@ -27,6 +30,13 @@ impl Composing<'_, '_> {
         };
         let mut is_known = false;
         self.influence[id.index()] = Influences::default();
+        if let Some((target, mut given)) = self.lambda(arguments.first()) {
+            given.extend(arguments[1..].iter().cloned());
+            if let Some(callee) = (self.known)(target) {
+                is_known = true;
+                self.instantiate(id, event, &given, callee, Around::Caller, &Influences::default());
+            }
+        }
         for target in targets.known() {
             // One of several targets that leads back here is a delegate of the same kind, not this object again.
             if targets.known().len() > 1 && self.component.binary_search(target).is_ok() {
@@ -34,21 +44,35 @@ impl Composing<'_, '_> {
             }
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
-                self.instantiate(id, event, arguments, callee, None);
+                self.instantiate(id, event, arguments, callee, Around::Caller, &Influences::default());
             }
         }
         if !is_known && !self.library_call(id, event, method, arguments) {
             // Code that nobody sees: its result may come from anything it was given.
             let mut all = Gathering::default();
-            arguments.iter().for_each(|argument| self.gather(&mut all, &argument.sources));
+            let held = self.sections(event.held);
+            arguments.iter().for_each(|argument| self.given(&mut all, argument, held));
             self.influence[id.index()] = all.finish();
         }
         if let [only] = targets.known()
             && let Some(callee) = (self.known)(*only)
         {
             self.result_class[id.index()] = callee.makes;
+            self.is_taken[id.index()] = callee.hands_over;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+        }
+    }
+
+    /// The code of a lambda that was made in this method, and what it captured.
+    pub(super) fn lambda(&self, argument: Option<&Argument>) -> Option<(MethodId, Vec<Argument>)> {
+        let [Object::Event(made)] = argument?.objects.as_slice() else { return None };
+        match &self.outline.events.get(made.index())?.action {
+            Action::Lambda { method, arguments } => {
+                let target = self.calls.hierarchy.resolve_name(self.program, *method)?;
+                Some((target, arguments.clone()))
+            }
+            _ => None,
         }
     }
 
@@ -69,20 +93,31 @@ impl Composing<'_, '_> {
         extend(start, &name.steps)
     }
 
-    /// Puts a callee's summary in at a call; `within` is a section that the call itself is, around the callee.
+    /// Puts a callee's summary in at a call; `rest` says where parameters come from that are not among the arguments.
     pub(super) fn instantiate(
         &mut self,
         id: EventId,
         event: &Event,
         arguments: &[Argument],
         callee: &Summary,
-        within: Option<usize>,
+        around: Around,
+        rest: &Influences,
     ) {
         let mut held = self.sections(event.held);
-        if let Some(within) = within {
-            held.insert(within);
+        match around {
+            Around::Caller => {}
+            Around::Section(section) => held.insert(section),
+            Around::Nothing => held = SectionSet::default(),
         }
-        let given: Vec<Influences> = arguments.iter().map(|argument| self.influences(&argument.sources)).collect();
+        let given = |argument: &Argument| {
+            let mut all = Gathering::default();
+            self.given(&mut all, argument, held);
+            match around {
+                Around::Nothing => self.brought_to(all.finish(), held),
+                Around::Caller | Around::Section(_) => all.finish(),
+            }
+        };
+        let given: Vec<Influences> = arguments.iter().map(given).collect();
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
         let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
         if is_full && self.summary.sections.len() == MAX_SECTIONS && !callee.accesses.is_empty() {
@@ -101,7 +136,8 @@ impl Composing<'_, '_> {
         }
         let control =
             if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
-        let mut through = Through { given: &given, accesses: Vec::new(), sections: &sections, held };
+        let asked = if is_full || callee.accesses.is_empty() { Influences::default() } else { self.guards(event) };
+        let mut through = Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held };
         // Accesses that stand together mostly have the same control.
         let mut last: Option<(&Influences, Influences)> = None;
         for access in &callee.accesses {
@@ -129,24 +165,64 @@ impl Composing<'_, '_> {
                 value: through.of(&access.value),
                 address: through.of(&access.address),
                 control: decided,
+                guards: {
+                    let mut guards = Gathering::default();
+                    through.gather(&mut guards, &access.guards);
+                    guards.add_all(&asked);
+                    guards.finish()
+                },
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound,
+                is_repeatable: access.is_repeatable,
+                is_keyed: access.is_keyed,
+                compared: access
+                    .compared
+                    .iter()
+                    .map(|one| Compared {
+                        sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
+                        are_equal: one.are_equal,
+                    })
+                    .filter(|one| one.sides.iter().all(|side| !side.is_empty()))
+                    .chain(if access.is_write { self.compared(event) } else { Vec::new() })
+                    .collect(),
             };
             let added = self.add_access(put);
             through.accesses.push(added);
         }
         // Sections of the callee have ended when it returns; those that were open before go on.
         let own = self.brought_to(through.of(&callee.result), held);
+        let question = self.brought_to(through.of(&callee.refusals), held);
         let mut result = Gathering::default();
         result.add_all(&self.influence[id.index()]);
         result.add_all(&own);
+        for influence in &own {
+            if let Root::Access(access) = influence.root
+                && let Some(access) = self.summary.accesses.get(access.index())
+            {
+                result.add_all(&self.contents(&access.base, held));
+            }
+        }
         self.influence[id.index()] = result.finish();
+        self.add_guard(id, question);
     }
+}
+
+/// What is held around a callee.
+#[derive(Clone, Copy)]
+pub(super) enum Around {
+    /// What its caller holds.
+    Caller,
+    /// That, and a section that the call itself is.
+    Section(usize),
+    /// Nothing: it runs later, or elsewhere.
+    Nothing,
 }
 
 /// How a callee's influences look from the caller's side.
 struct Through<'t> {
     given: &'t [Influences],
+    /// Of parameters that are not among the arguments.
+    rest: &'t Influences,
     accesses: Vec<Option<AccessId>>,
     sections: &'t [Option<usize>],
     held: SectionSet,
@@ -163,9 +239,7 @@ impl Through<'_> {
         for influence in influences {
             match influence.root {
                 Root::Parameter(position) => {
-                    if let Some(given) = self.given.get(usize::from(position)) {
-                        all.add_all(given);
-                    }
+                    all.add_all(self.given.get(usize::from(position)).unwrap_or(self.rest));
                 }
                 Root::Access(access) => {
                     if let Some(Some(access)) = self.accesses.get(access.index()) {

@@ -1,14 +1,17 @@
 //! Calls of library code: what its model says, put into a summary.
 
 use location::MethodName;
+use smallvec::SmallVec;
 
 use super::compose::Composing;
 use super::holding::Holding;
 use super::influences::Gathering;
+use super::inside::is_local;
+use super::instantiate::Around;
 use super::{Access, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Start};
+use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -37,9 +40,18 @@ impl Composing<'_, '_> {
         let is_static = arguments.len() == self.parameter_count(method);
         let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
         let section = self.library_section(id, event, model, object.as_ref());
-        self.library_effects(id, event, model, object.as_ref(), section, arguments, usize::from(!is_static));
-        self.library_result(id, model, object, arguments, usize::from(!is_static));
-        self.run_in_place(id, event, model, section, arguments, usize::from(!is_static));
+        let skip = usize::from(!is_static);
+        self.is_taken[id.index()] = match model.returns {
+            Returns::Removed => true,
+            Returns::Replaced(index) => {
+                arguments.get(usize::from(index) + skip).is_some_and(|argument| argument.objects.is_empty())
+            }
+            _ => false,
+        };
+        let computed = self.run_functions(id, event, model, section, arguments, skip);
+        self.influence[id.index()] = Influences::default();
+        self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
+        self.library_result(id, model, object, arguments, skip, &computed);
         true
     }
 
@@ -104,15 +116,17 @@ impl Composing<'_, '_> {
         section: Option<usize>,
         arguments: &[Argument],
         skip: usize,
+        computed: &Influences,
     ) {
         let mut held = self.sections(event.held);
         if let Some(section) = section {
             held.insert(section);
         }
-        let control = self.control(id, event);
+        let (control, guards) = (self.control(id, event), self.guards(event));
         let mut given = Gathering::default();
+        given.add_all(computed);
         for argument in &arguments[skip.min(arguments.len())..] {
-            self.gather(&mut given, &argument.sources);
+            self.given(&mut given, argument, held);
         }
         let given = given.finish();
         let expects = match model.revalidates {
@@ -152,8 +166,12 @@ impl Composing<'_, '_> {
                     value: value.finish(),
                     address: given.clone(),
                     control: control.clone(),
+                    guards: guards.clone(),
                     expects: if is_write { expects.clone() } else { Influences::default() },
-                    is_compound: is_write && looks_for_itself(model),
+                    is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
+                    is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
+                    is_keyed: model.key.is_some(),
+                    compared: if is_write { self.compared(event) } else { Vec::new() },
                 });
                 if !is_write {
                     seen = added;
@@ -181,11 +199,13 @@ impl Composing<'_, '_> {
         object: Option<Name>,
         arguments: &[Argument],
         skip: usize,
+        computed: &Influences,
     ) {
+        let held = self.sections(self.outline.events[id.index()].held);
         let read = std::mem::take(&mut self.influence[id.index()]);
         let all = |composing: &Self, arguments: &[Argument]| {
             let mut all = Gathering::default();
-            arguments.iter().for_each(|argument| composing.gather(&mut all, &argument.sources));
+            arguments.iter().for_each(|argument| composing.given(&mut all, argument, held));
             all.finish()
         };
         let result = match model.returns {
@@ -193,7 +213,12 @@ impl Composing<'_, '_> {
                 Influences::default()
             }
             Returns::Computed => all(self, arguments),
-            Returns::FromState | Returns::Fresh => read,
+            // What an object holds that only this method knows comes from where the object and its parts came from.
+            Returns::FromState if object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object)) => {
+                joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
+            }
+            Returns::FromState => read,
+            Returns::Fresh => joined(&read, &all(self, arguments)),
             Returns::Receiver | Returns::View(_) => {
                 self.result_name[id.index()] = object;
                 all(self, &arguments[..skip.min(arguments.len())])
@@ -207,12 +232,12 @@ impl Composing<'_, '_> {
             },
         };
         // The section of the call has ended when it returns.
-        let held = self.sections(self.outline.events[id.index()].held);
-        self.influence[id.index()] = self.brought_to(result, held);
+        self.influence[id.index()] = self.brought_to(joined(&result, computed), held);
     }
 
-    /// Functions that the call runs before it returns: lambdas made in this method.
-    fn run_in_place(
+    /// Functions that the call runs, before it returns or as a task of their own: lambdas made in this method. Tells where
+    /// their results come from.
+    fn run_functions(
         &mut self,
         id: EventId,
         event: &Event,
@@ -220,30 +245,63 @@ impl Composing<'_, '_> {
         section: Option<usize>,
         arguments: &[Argument],
         skip: usize,
-    ) {
-        for index in model.runs.iter() {
-            let Some(argument) = arguments.get(usize::from(index) + skip) else { continue };
-            let [source] = argument.sources.as_slice() else { continue };
-            let Origin::Event(made) = source.origin else { continue };
-            let Some(Action::Lambda { method, arguments: captured }) =
-                self.outline.events.get(made.index()).map(|event| &event.action)
-            else {
-                continue;
-            };
-            let Some(target) = self.calls.hierarchy.resolve_name(self.program, *method) else { continue };
-            let Some(body) = (self.known)(target) else { continue };
-            let inside = if model.runs_inside { section } else { None };
-            let result = self.influence[id.index()].clone();
-            self.instantiate(id, event, captured, body, inside);
-            self.influence[id.index()] = result;
+    ) -> Influences {
+        let started = match model.starts {
+            Some(model::Start { task: model::Task::Argument(index), .. }) => Some(index),
+            _ => model.wraps,
+        };
+        let in_place = match section {
+            Some(section) if model.runs_inside => Around::Section(section),
+            _ => Around::Caller,
+        };
+        let runs = model.runs.iter().filter(|index| Some(*index) != started).map(|index| (index, in_place));
+        let functions: SmallVec<[(u8, Around); 2]> =
+            runs.chain(started.map(|index| (index, Around::Nothing))).collect();
+        if functions.is_empty() {
+            return Influences::default();
         }
+        // They are given what the object holds, which is as old as the object where only this method knows it.
+        let held = self.sections(event.held);
+        let mut elements = Gathering::default();
+        arguments[..skip.min(arguments.len())].iter().for_each(|argument| self.given(&mut elements, argument, held));
+        let elements = elements.finish();
+        let mut computed = Gathering::default();
+        for (index, around) in functions {
+            let Some((target, captured)) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
+            let Some(body) = (self.known)(target) else { continue };
+            self.influence[id.index()] = Influences::default();
+            self.instantiate(id, event, &captured, body, around, &elements);
+            computed.add_all(&self.influence[id.index()]);
+        }
+        computed.finish()
     }
 }
 
 /// Whether a write depends on what is there at that moment, and not on what was there before: it is told what to expect,
-/// or computes from the present state.
-fn looks_for_itself(model: CallModel) -> bool {
-    model.access == model::Access::Update && (model.revalidates.is_some() || !model.runs.is_empty())
+/// computes from the present state, or gives an answer that counts.
+fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
+    if matches!(model.returns, Returns::Replaced(_)) {
+        return true;
+    }
+    model.access == model::Access::Update
+        && match model.revalidates {
+            Some(Revalidation::Expects(_)) => true,
+            Some(Revalidation::ByResult) => is_used,
+            // What is added to what is there is added in any case.
+            None => !(model.runs.is_empty() || model.key.is_some() && model.runs.contains(2)),
+        }
+}
+
+/// Whether to do it twice is to do it once, and the answer tells which it was.
+fn is_repeatable(model: CallModel) -> bool {
+    model.revalidates == Some(Revalidation::ByResult) && model.returns == Returns::FromState
+}
+
+fn joined(some: &Influences, more: &Influences) -> Influences {
+    let mut all = Gathering::default();
+    all.add_all(some);
+    all.add_all(more);
+    all.finish()
 }
 
 /// The state of an array is its elements, wherever it is touched from.

@@ -8,12 +8,15 @@
 //! Summaries are bounded: beyond [`MAX_SECTIONS`] or [`MAX_ACCESSES`] they are cut and say so.
 
 mod compose;
+mod decide;
 mod explore;
 mod holding;
 mod influences;
+mod inside;
 mod instantiate;
 mod library;
 mod order;
+mod uses;
 
 use location::{ClassName, MethodName};
 
@@ -27,6 +30,7 @@ pub use holding::{Holding, Holdings};
 pub use influences::Influences;
 pub use order::components;
 pub(crate) use order::components_of;
+pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;
 pub const MAX_ACCESSES: usize = 96;
@@ -98,10 +102,27 @@ pub struct Access {
     pub address: Influences,
     /// Where the outcome of the conditions comes from that decide whether it happens.
     pub control: Influences,
+    /// Where the questions come from that calls before it ask, throwing if the answer is no.
+    pub guards: Influences,
     /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
     pub expects: Influences,
-    /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`.
+    /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`, an `add` whose answer
+    /// counts.
     pub is_compound: bool,
+    /// A write that changes nothing the second time, and tells: `Set.add`, `putIfAbsent`.
+    pub is_repeatable: bool,
+    /// Of a library object: it touches what one key or element stands for, and no more.
+    pub is_keyed: bool,
+    /// Of a write: the comparisons that must have come out in one way for it to happen.
+    pub compared: Vec<Compared>,
+}
+
+/// Two values that were compared.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compared {
+    pub sides: [Influences; 2],
+    /// They were equal, or stood in some order; else they differed.
+    pub are_equal: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -110,10 +131,16 @@ pub struct Summary {
     pub accesses: Vec<Access>,
     /// Where the result comes from.
     pub result: Influences,
+    /// Where the conditions come from that decide whether it throws instead of returning.
+    pub refusals: Influences,
     /// The name of the result, if a caller can name it.
     pub returns: Option<Name>,
     /// The class of the result, if it is always a new object of one class.
     pub makes: Option<ClassName>,
+    /// It returns what it took out of a container: the caller owns it.
+    pub hands_over: bool,
+    /// Events that yield what was taken out of a container, in order.
+    pub taken: Vec<EventId>,
     /// Something was left out because there was too much.
     pub is_cut: bool,
 }

@@ -1,0 +1,104 @@
+//! Whether an object that a method makes gets to others: stored somewhere, captured by a lambda, started, or handed to
+//! code that does one of these with it.
+
+use classfile::CallKind;
+
+use crate::calls::Calls;
+use crate::class::{MethodId, Program};
+use crate::outline::{Action, Argument, Event, EventId, Object, Outline};
+use crate::summary::Summaries;
+
+/// Calls deeper than this are taken to keep what they are given.
+const MAX_DEPTH: usize = 4;
+
+/// Asks where objects go.
+pub struct Release<'r> {
+    pub(crate) program: &'r Program,
+    pub(crate) calls: &'r Calls,
+    pub(crate) summaries: &'r Summaries,
+}
+
+impl Release<'_> {
+    /// Whether others may know the object that an instruction of a method makes when it comes to an event.
+    pub fn is_let_out(&self, method: MethodId, register: u32, before: EventId) -> bool {
+        let Some(outline) = self.summaries.outline(method) else { return true };
+        let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
+        let made = outline.events.iter().position(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                self.program.names.text(method.name) == "<init>"
+                    && arguments.first().is_some_and(|first| first.objects.iter().any(is_it))
+            }
+            _ => false,
+        });
+        self.gets_out(outline, made.map(|made| EventId(made as u32)), before, is_it)
+    }
+
+    /// The same for an object that an event yields.
+    pub fn is_passed_on(&self, method: MethodId, yielded: EventId, before: EventId) -> bool {
+        let Some(outline) = self.summaries.outline(method) else { return true };
+        self.gets_out(outline, Some(yielded), before, |object| *object == Object::Event(yielded))
+    }
+
+    /// Whether an object gets out on the way from where it comes from to an event; in the next round it is another one.
+    fn gets_out(
+        &self,
+        outline: &Outline,
+        from: Option<EventId>,
+        before: EventId,
+        is_it: impl Fn(&Object) -> bool,
+    ) -> bool {
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        self.let_out(outline, &is_it, MAX_DEPTH).any(|event| match from {
+            Some(from) if block_of(event) == block_of(before) && event < before => !(event < from && from <= before),
+            Some(from) => {
+                let home = block_of(from);
+                block_of(before) != home && outline.reached_from(event, |block| block == home)[block_of(before)]
+            }
+            None => outline.may_follow(event, before),
+        })
+    }
+
+    /// The events by which an object gets out.
+    fn let_out<'o>(
+        &'o self,
+        outline: &'o Outline,
+        is_it: &'o dyn Fn(&Object) -> bool,
+        depth: usize,
+    ) -> impl Iterator<Item = EventId> + 'o {
+        let has = move |argument: &Argument| argument.objects.iter().any(is_it);
+        let lets_out = move |event: &Event| match &event.action {
+            Action::Write { stored, .. } => has(stored),
+            Action::Lambda { arguments, .. } => arguments.iter().any(has),
+            Action::Call { kind, method, arguments } => {
+                let positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
+                positions.map(|(position, _)| position).any(|position| {
+                    let targets = self.calls.targets(self.program, *kind, *method);
+                    self.is_kept_by_library(*kind, *method, position)
+                        || targets.known().iter().any(|target| self.is_kept(*target, position as u16, depth))
+                })
+            }
+            Action::Read { .. } | Action::Wait(_) => false,
+        };
+        let events = outline.events.iter().enumerate();
+        events.filter(move |(_, event)| lets_out(event)).map(|(index, _)| EventId(index as u32))
+    }
+
+    fn is_kept(&self, method: MethodId, position: u16, depth: usize) -> bool {
+        let is_it = |object: &Object| *object == Object::Parameter(position);
+        match self.summaries.outline(method) {
+            Some(outline) if depth > 0 => self.let_out(outline, &is_it, depth - 1).next().is_some(),
+            Some(_) => true,
+            // Not looked at because it has nothing to do with sections, or not there at all.
+            None => false,
+        }
+    }
+
+    /// A library keeps what is put into its objects, and starts what it is given to start.
+    fn is_kept_by_library(&self, kind: CallKind, method: location::MethodName, position: usize) -> bool {
+        let is_maker = self.program.names.text(method.name) == "<init>";
+        let is_argument = kind == CallKind::Static || position > 0;
+        self.calls.model(self.program, method, method.class).is_some_and(|model| {
+            model.starts.is_some() || (is_argument && (model.access.writes() || model.wraps.is_some() || is_maker))
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! What decides whether an event happens: conditions, comparisons, and calls that throw otherwise.
+
+use super::compose::Composing;
+use super::influences::Gathering;
+use super::{Compared, Influences, Root};
+use crate::outline::{Event, EventId, Origin, Outline, SectionSet};
+
+/// A call that returns only if something holds.
+pub(super) struct Guard {
+    call: EventId,
+    /// Where that comes from.
+    question: Influences,
+    /// By block: whether control gets there only if the call returned.
+    follows: Vec<bool>,
+}
+
+impl Composing<'_, '_> {
+    /// What decides whether an event happens.
+    pub(super) fn control(&mut self, id: EventId, event: &Event) -> Influences {
+        if event.control.is_empty() {
+            return Influences::default();
+        }
+        if !event.waited.is_empty() {
+            return self.control_after_waits(event);
+        }
+        let known = self.controls.iter().rev().find(|(block, held, _)| *block == event.block && *held == event.held);
+        if let Some((_, _, control)) = known {
+            return control.clone();
+        }
+        let mut all = Gathering::default();
+        let mut is_settled = true;
+        for condition in &event.control {
+            let sources = &self.outline.conditions[*condition as usize].sources;
+            is_settled &= sources.iter().all(|source| !matches!(source.origin, Origin::Event(from) if from >= id));
+            self.gather(&mut all, sources);
+        }
+        // Between the condition and here further sections may have ended.
+        let all = self.brought_to(all.finish(), self.sections(event.held));
+        let count = self.summary.accesses.len();
+        is_settled &=
+            !all.iter().any(|influence| matches!(influence.root, Root::Access(access) if access.index() >= count));
+        if is_settled {
+            self.controls.push((event.block, event.held, all.clone()));
+        }
+        all
+    }
+
+    /// What decides whether an event happens where a wait may lie between.
+    fn control_after_waits(&self, event: &Event) -> Influences {
+        let held = self.sections(event.held);
+        let mut all = Gathering::default();
+        for condition in &event.control {
+            let waits = event.waited.iter().find(|(deciding, _)| deciding == condition);
+            let waited = waits.map(|(_, sections)| self.sections(*sections)).unwrap_or_default();
+            let deciding = self.influences(&self.outline.conditions[*condition as usize].sources);
+            all.add_all(&deciding.with_ended(|root| match root {
+                Root::Access(access) => {
+                    let open = self.held_at(access);
+                    open.without(held).union(open.intersection(waited))
+                }
+                Root::Parameter(_) => SectionSet::default(),
+            }));
+        }
+        all.finish()
+    }
+
+    /// Notes that a call returns only if something holds.
+    pub(super) fn add_guard(&mut self, call: EventId, question: Influences) {
+        if !question.is_empty() {
+            self.guards.push(Guard { call, question, follows: self.outline.follows_surely(call) });
+        }
+    }
+
+    /// What earlier calls made sure of, or thrown.
+    pub(super) fn guards(&self, event: &Event) -> Influences {
+        let mut all = Gathering::default();
+        for guard in &self.guards {
+            let call = &self.outline.events[guard.call.index()];
+            let comes_later =
+                if call.block == event.block { call.pc < event.pc } else { guard.follows[event.block as usize] };
+            if comes_later {
+                all.add_all(&guard.question);
+            }
+        }
+        self.brought_to(all.finish(), self.sections(event.held))
+    }
+
+    /// The comparisons that an event takes for granted.
+    pub(super) fn compared(&self, event: &Event) -> Vec<Compared> {
+        let agreed = event.agreed.iter().map(|one| (*one, true));
+        let differed = event.differed.iter().filter(|one| !event.agreed.contains(one)).map(|one| (*one, false));
+        agreed
+            .chain(differed)
+            .filter_map(|(one, are_equal)| {
+                let sides = self.outline.conditions[one as usize].sides.as_deref()?;
+                Some(Compared { sides: [self.influences(&sides[0]), self.influences(&sides[1])], are_equal })
+            })
+            .filter(|compared| compared.sides.iter().all(|side| !side.is_empty()))
+            .collect()
+    }
+
+    /// Where the conditions come from that decide whether the method throws, as its caller sees it.
+    pub(super) fn refusals(&self) -> Influences {
+        let mut refusals = Gathering::default();
+        for condition in &self.outline.refusals {
+            self.gather(&mut refusals, &self.outline.conditions[*condition as usize].sources);
+        }
+        for guard in &self.guards {
+            // What is caught here does not get to the caller.
+            let block = self.outline.events[guard.call.index()].block as usize;
+            if !self.outline.blocks.successors(block).any(|next| next.is_exceptional) {
+                refusals.add_all(&guard.question);
+            }
+        }
+        self.brought_to(refusals.finish(), SectionSet::default())
+    }
+}
+
+/// By event: whether a condition or the result depends on what it yields.
+pub(super) fn used(outline: &Outline) -> Vec<bool> {
+    let mut used = vec![false; outline.events.len()];
+    for source in outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result) {
+        if let Origin::Event(event) = source.origin {
+            used[event.index()] = true;
+        }
+    }
+    used
+}
