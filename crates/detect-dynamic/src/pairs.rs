@@ -39,10 +39,10 @@ pub const COMMIT_NODES: &str = "commit-nodes";
 pub struct Pairs {
     suspicions: Vec<Suspicion>,
     /// Which parts of which suspicions a place belongs to.
-    roles: FxHashMap<PlaceKey, Vec<(usize, Part)>>,
+    roles: FxHashMap<PlaceKey, Vec<Role>>,
     methods: FxHashMap<String, Vec<usize>>,
     /// The same by numbers of the trace, found when a number is first seen.
-    sites: Vec<Option<Box<[(usize, Part)]>>>,
+    sites: Vec<Option<Roles>>,
     entered: FxHashMap<MethodId, Box<[usize]>>,
     threads: FxHashMap<ThreadId, Thread>,
     clocks: Clocks,
@@ -56,6 +56,12 @@ pub struct Pairs {
     /// How often records were given up because there were too many.
     forgot: u64,
 }
+
+/// A suspicion, and which part of it.
+type Role = (usize, Part);
+
+/// All that one place means.
+type Roles = Box<[Role]>;
 
 /// Class, method, descriptor, offset.
 type PlaceKey = (String, String, String, u32);
@@ -146,7 +152,7 @@ impl Pairs {
 
     /// `most_records` bounds what is kept of other threads' accesses.
     pub fn new(suspicions: Vec<Suspicion>, most_records: usize) -> Pairs {
-        let mut roles: FxHashMap<PlaceKey, Vec<(usize, Part)>> = FxHashMap::default();
+        let mut roles: FxHashMap<PlaceKey, Vec<Role>> = FxHashMap::default();
         let mut methods: FxHashMap<String, Vec<usize>> = FxHashMap::default();
         for (number, suspicion) in suspicions.iter().enumerate() {
             for (part, places) in [(Part::First, &suspicion.first), (Part::Second, &suspicion.second)] {

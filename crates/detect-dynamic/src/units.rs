@@ -82,11 +82,12 @@ impl Units {
                     return;
                 }
                 out.push(*event);
-                if is_let_go && thread.held == 0 {
-                    if let Some(index) = thread.open.iter().rposition(|open| open.unit == Units::SECTION) {
-                        thread.open.remove(index);
-                        out.push(with(Action::UnitEnd { unit: Units::SECTION }));
-                    }
+                if is_let_go
+                    && thread.held == 0
+                    && let Some(index) = thread.open.iter().rposition(|open| open.unit == Units::SECTION)
+                {
+                    thread.open.remove(index);
+                    out.push(with(Action::UnitEnd { unit: Units::SECTION }));
                 }
             }
             Action::UnitBegin { unit, activation } => {

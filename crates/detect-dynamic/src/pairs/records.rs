@@ -67,7 +67,7 @@ enum Records {
     #[default]
     None,
     One(Record),
-    Many(Box<Vec<Record>>),
+    Many(Vec<Record>),
 }
 
 #[derive(Default)]
@@ -96,7 +96,7 @@ impl Index {
         match records {
             Records::None => *records = Records::One(new),
             Records::One(record) if alike(record) => record.last = access,
-            Records::One(record) => *records = Records::Many(Box::new(vec![*record, new])),
+            Records::One(record) => *records = Records::Many(vec![*record, new]),
             Records::Many(many) => {
                 if let Some(record) = many.iter_mut().find(|record| alike(record)) {
                     record.last = access;
