@@ -74,6 +74,17 @@ fn the_exchanged_form_is_read_with_comments_blank_lines_and_other_line_ends() {
 }
 
 #[test]
+fn what_a_line_begins_with_stays_when_it_is_written_again() {
+    // What opens a comment or a text in the first column must not be a thread's name elsewhere.
+    let input = "\u{feff}A|r(x)|1\n\u{feff}A|w(x)|2\n \u{feff} \u{feff}A|r(x)|3\n #B|w(x)|4\n  //C|w(x)|5\n";
+    let whole = read(input.as_bytes()).unwrap();
+    let written = text(&whole.events, &whole.tables);
+    assert_eq!(written, "A|r(x)|1\nA|w(x)|2\nA|r(x)|3\n");
+    let again = read(written.as_bytes()).unwrap();
+    assert_eq!(text(&again.events, &again.tables), written);
+}
+
+#[test]
 fn wrong_lines_are_told_with_their_numbers_and_the_rest_is_used() {
     let input = "T1|r(x)|1\nT1|aqc(l)|2\nno bars here\n|w(x)|4\nT1|w(|5\nT1|acq()|6\nT1|exit(a)|7\nT2|w(x)|8\nT2|w(y";
     let whole = read(input.as_bytes()).unwrap();
