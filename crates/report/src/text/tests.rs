@@ -252,7 +252,7 @@ fn missing_classes_are_counted_and_some_are_named() {
 fn a_trace_with_places_in_words_has_neither_classes_nor_offsets() {
     let mut finding = samples::lost_update();
     let place = finding.steps[0].place.as_mut().expect("the sample has a place");
-    (place.method.class, place.method.name) = (String::new().into(), "the till".to_owned().into());
+    (place.method.class, place.method.name) = (String::new(), "the till".to_owned());
     (place.file, place.line) = (None, None);
     let findings = [finding];
     let mut report = samples::report(&findings);
