@@ -83,7 +83,11 @@ impl Engine {
         let mut sum = 0;
         for event in events {
             if let Action::Read { variable } | Action::Write { variable } = event.action {
-                sum ^= self.variables.get(variable.index()).map_or(0, |state| state.writer.moment());
+                // Its first and its last part: a variable may lie across two lines of the cache.
+                sum ^= self
+                    .variables
+                    .get(variable.index())
+                    .map_or(0, |state| state.writer.moment() ^ state.reader.moment() ^ u64::from(state.reader_site.0));
             }
         }
         std::hint::black_box(sum);
