@@ -68,6 +68,58 @@ pub(super) enum On {
     Lock(LockId),
 }
 
+/// At most one [`Relied`] for each thing and what was held.
+#[derive(Default)]
+struct Reliances {
+    steps: Vec<Relied>,
+    /// Where each stands. Empty while there are few: looking at them one by one is faster then.
+    places: FxHashMap<(On, Held), usize>,
+}
+
+impl Reliances {
+    const FEW: usize = 16;
+
+    fn of(&mut self, on: On, held: Held) -> &mut Relied {
+        let known = if self.steps.len() <= Reliances::FEW {
+            self.steps.iter().rposition(|relied| relied.on == on && relied.held == held)
+        } else {
+            self.places.get(&(on, held)).copied()
+        };
+        let place = known.unwrap_or_else(|| {
+            self.steps.push(Relied { on, held, first: None, last: None });
+            let place = self.steps.len() - 1;
+            if place == Reliances::FEW {
+                self.index();
+            } else if place > Reliances::FEW {
+                self.places.insert((on, held), place);
+            }
+            place
+        });
+        &mut self.steps[place]
+    }
+
+    /// Takes those out that are `lost`.
+    fn take(&mut self, mut lost: impl FnMut(&Relied) -> bool) -> Vec<Relied> {
+        let taken: Vec<Relied> = self.steps.extract_if(.., |relied| lost(relied)).collect();
+        if !taken.is_empty() {
+            self.index();
+        }
+        taken
+    }
+
+    fn index(&mut self) {
+        self.places.clear();
+        if self.steps.len() > Reliances::FEW {
+            self.places.extend(self.steps.iter().enumerate().map(|(place, relied)| ((relied.on, relied.held), place)));
+        }
+    }
+
+    fn clear(&mut self) {
+        self.steps.clear();
+        self.places.clear();
+    }
+}
+
 /// A unit that is open.
 pub(super) struct Block {
     pub(super) unit: UnitId,
@@ -78,7 +130,7 @@ pub(super) struct Block {
     last: Option<Point>,
     warned: bool,
     /// Kept unless the paper's way is asked for.
-    relied: FxHashMap<(On, Held), Relied>,
+    relied: Reliances,
     pub(super) variables: Vec<VariableId>,
 }
 
@@ -93,7 +145,7 @@ impl Block {
             commit: None,
             last: None,
             warned: false,
-            relied: FxHashMap::default(),
+            relied: Reliances::default(),
             variables: Vec::new(),
         }
     }
@@ -131,7 +183,7 @@ impl Block {
 
     /// Notes a step that could be moved both ways, as far as was known.
     pub(super) fn rely(&mut self, on: On, held: Held, point: Point) {
-        let relied = self.relied.entry((on, held)).or_insert(Relied { on, held, first: None, last: None });
+        let relied = self.relied.of(on, held);
         match point.deed {
             Deed::Acquire(_) => relied.last = Some(point),
             Deed::Release(_) => relied.first = relied.first.or(Some(point)),
@@ -144,9 +196,8 @@ impl Block {
 
     /// Judges steps again that cannot be moved both ways after all.
     pub(super) fn recheck(&mut self, mut holds: impl FnMut(&Relied) -> bool) -> Option<(Point, Point)> {
-        let lost: Vec<Relied> = self.relied.extract_if(|_, relied| !holds(relied)).map(|(_, relied)| relied).collect();
         let mut wrong = None;
-        for relied in lost {
+        for relied in self.relied.take(|relied| !holds(relied)) {
             let found = self.join(relied.first, relied.last);
             wrong = wrong.or(found);
         }
@@ -154,6 +205,6 @@ impl Block {
     }
 
     pub(super) fn relies(&self) -> bool {
-        !self.relied.is_empty()
+        !self.relied.steps.is_empty()
     }
 }

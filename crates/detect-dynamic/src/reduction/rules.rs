@@ -14,13 +14,25 @@ pub(super) struct Engine {
     paper: bool,
     now: Moment,
     sets: LockSets,
-    variables: Vec<Variable>,
-    /// For each variable the last access, and the last one of another thread than that.
-    last: Vec<[Option<(ThreadId, Point)>; 2]>,
+    variables: Vec<Known>,
     locks: Vec<Lock>,
     threads: Vec<Thread>,
+    /// Threads that have open units. There may be very many others.
+    busy: Vec<ThreadId>,
     /// For the caller to take after each event.
     pub(super) warnings: Vec<Warning>,
+}
+
+/// A variable and its latest accesses.
+#[derive(Clone, Copy)]
+struct Known {
+    state: Variable,
+    /// The last access, and the last one of another thread than that.
+    last: [Option<(ThreadId, Point)>; 2],
+}
+
+impl Known {
+    const NOTHING: Known = Known { state: Variable::UNTOUCHED, last: [None; 2] };
 }
 
 #[derive(Default)]
@@ -39,9 +51,9 @@ impl Engine {
             now: 0,
             sets: LockSets::default(),
             variables: Vec::new(),
-            last: Vec::new(),
             locks: Vec::new(),
             threads: Vec::new(),
+            busy: Vec::new(),
             warnings: Vec::new(),
         }
     }
@@ -67,9 +79,13 @@ impl Engine {
             Action::Release { lock, mode, cause } => self.release(event, lock, mode, cause),
             Action::UnitBegin { unit, activation: _ } => {
                 let entry = self.point(event, Deed::Begin);
-                self.threads[index].blocks.push(Block::new(unit, entry));
+                let blocks = &mut self.threads[index].blocks;
+                if blocks.is_empty() {
+                    self.busy.push(event.thread);
+                }
+                blocks.push(Block::new(unit, entry));
             }
-            Action::UnitEnd { unit } => self.end_unit(index, unit),
+            Action::UnitEnd { unit } => self.end_unit(event.thread, unit),
             // Whoever starts, joins or waits for others does not mean the whole to be one step.
             Action::Start { .. } | Action::Join { .. } | Action::Arrive { .. } | Action::Leave { .. } => {
                 self.divide(index);
@@ -78,7 +94,10 @@ impl Engine {
             Action::ArmEnd { branch: _ } => {
                 self.threads[index].arms.pop();
             }
-            Action::ThreadEnd => self.threads[index] = Thread::default(),
+            Action::ThreadEnd => {
+                self.threads[index] = Thread::default();
+                self.busy.retain(|&thread| thread != event.thread);
+            }
             Action::Lost { events: _, all } => {
                 // Nobody knows what is held and which units are open.
                 for (other, thread) in self.threads.iter_mut().enumerate() {
@@ -86,15 +105,19 @@ impl Engine {
                         *thread = Thread::default();
                     }
                 }
+                self.busy.retain(|&thread| !all && thread != event.thread);
             }
             Action::ThreadBegin | Action::Enter { .. } | Action::Exit { .. } | Action::New { .. } => {}
         }
     }
 
-    fn end_unit(&mut self, thread: usize, unit: UnitId) {
-        let blocks = &mut self.threads[thread].blocks;
+    fn end_unit(&mut self, thread: ThreadId, unit: UnitId) {
+        let blocks = &mut self.threads[thread.index()].blocks;
         if let Some(index) = blocks.iter().rposition(|block| block.unit == unit).or(blocks.len().checked_sub(1)) {
             blocks.remove(index);
+            if blocks.is_empty() {
+                self.busy.retain(|&other| other != thread);
+            }
         }
     }
 
@@ -114,29 +137,28 @@ impl Engine {
     fn access(&mut self, event: &Event, variable: VariableId, access: Access) {
         let index = variable.index();
         if index >= self.variables.len() {
-            self.variables.resize(index + 1, Variable::UNTOUCHED);
-            self.last.resize(index + 1, [None; 2]);
+            self.variables.resize(index + 1, Known::NOTHING);
         }
         let (thread, writes) = (event.thread, access.writes());
         let held = self.held(thread.index());
-        let mut state = self.variables[index];
-        let (before, without) = (state, self.without);
-        state.access(thread, writes, held, without, &mut self.sets);
-        self.variables[index] = state;
         let deed = match access {
             Access::Read => Deed::Read(variable),
             Access::Write => Deed::Write(variable),
             Access::Update => Deed::Update(variable),
         };
         let point = self.point(event, deed);
-        match &mut self.last[index] {
+        let without = self.without;
+        let known = &mut self.variables[index];
+        let before = known.state;
+        known.state.access(thread, writes, held, without, &mut self.sets);
+        let state = known.state;
+        let latest = known.last[0].map_or(0, |(_, point)| point.moment);
+        match &mut known.last {
             [Some(last), _] if last.0 == thread => last.1 = point,
             [last, other] => (*last, *other) = (Some((thread, point)), *last),
         }
-        let is_changed =
-            before.sharing != state.sharing || before.on_access != state.on_access || before.on_write != state.on_write;
-        if is_changed && state.sharing == Sharing::Shared {
-            self.recheck(On::Read(variable));
+        if state != before && state.sharing == Sharing::Shared {
+            self.recheck(On::Read(variable), latest);
         }
         let guarded = state.is_guarded(writes, held, without, &mut self.sets);
         let on = if writes { On::Write(variable) } else { On::Read(variable) };
@@ -214,7 +236,7 @@ impl Engine {
         }
         let is_idle = state.is_idle(self.without);
         if was_idle && !is_idle {
-            self.recheck(On::Lock(lock));
+            self.recheck(On::Lock(lock), self.now);
         }
         let deed = if mover == Mover::Right { Deed::Acquire(lock) } else { Deed::Release(lock) };
         let point = self.point(event, deed);
@@ -223,27 +245,28 @@ impl Engine {
         }
     }
 
-    /// Judges again what open units did to a variable or lock that is less guarded than it was.
-    fn recheck(&mut self, changed: On) {
+    /// Judges again what open units did to a variable or lock that is less guarded than it was, and that was used last at
+    /// `latest`: units that began after that have done nothing to it.
+    fn recheck(&mut self, changed: On, latest: Moment) {
         if self.paper {
             return;
         }
         let (without, sets) = (self.without, &mut self.sets);
         let mut found = Vec::new();
-        for (thread, state) in self.threads.iter_mut().enumerate() {
-            for (index, block) in state.blocks.iter_mut().enumerate() {
-                if !block.relies() {
+        for &thread in &self.busy {
+            for (index, block) in self.threads[thread.index()].blocks.iter_mut().enumerate() {
+                if block.entry.moment > latest || !block.relies() {
                     continue;
                 }
                 let wrong = block.recheck(|relied| match (changed, relied.on) {
                     (On::Lock(lock), On::Lock(other)) if lock == other => self.locks[lock.index()].is_idle(without),
                     (On::Read(variable), On::Read(other) | On::Write(other)) if variable == other => {
                         let writes = matches!(relied.on, On::Write(_));
-                        self.variables[variable.index()].is_guarded(writes, relied.held, without, sets)
+                        self.variables[variable.index()].state.is_guarded(writes, relied.held, without, sets)
                     }
                     _ => true,
                 });
-                found.extend(wrong.map(|wrong| (ThreadId(thread as u32), index, wrong)));
+                found.extend(wrong.map(|wrong| (thread, index, wrong)));
             }
         }
         for (thread, block, wrong) in found {
@@ -255,11 +278,11 @@ impl Engine {
         let block = &self.threads[thread.index()].blocks[block];
         let other = match offence.deed {
             Deed::Read(variable) | Deed::Write(variable) | Deed::Update(variable) => {
-                self.last[variable.index()].iter().flatten().copied().find(|(other, _)| *other != thread)
+                self.variables[variable.index()].last.iter().flatten().copied().find(|(other, _)| *other != thread)
             }
             Deed::Begin | Deed::Acquire(_) | Deed::Release(_) => None,
         };
-        let shared = |variable: &VariableId| self.variables[variable.index()].sharing == Sharing::Shared;
+        let shared = |variable: &VariableId| self.variables[variable.index()].state.sharing == Sharing::Shared;
         self.warnings.push(Warning {
             thread,
             unit: block.unit,

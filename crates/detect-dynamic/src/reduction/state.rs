@@ -19,7 +19,7 @@ pub(super) enum Sharing {
 }
 
 /// A variable. The sets mean something once it is shared.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Variable {
     pub(super) sharing: Sharing,
     /// Held on every access, in any mode.
