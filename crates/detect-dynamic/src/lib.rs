@@ -23,6 +23,9 @@ pub use units::Units;
 use finding::Finding;
 use trace::{Event, Tables};
 
+/// How many events' variables are fetched at once: few enough to stay in the nearest cache until they are used.
+const AHEAD: usize = 64;
+
 /// One run of one algorithm over one trace.
 pub trait Detector {
     fn on_event(&mut self, event: &Event);

@@ -26,7 +26,7 @@ mod tests;
 use finding::Finding;
 use trace::{Event, Tables};
 
-use crate::{Detector, DetectorKind, Options};
+use crate::{AHEAD, Detector, DetectorKind, Options};
 use explain::Told;
 use rules::Engine;
 
@@ -109,6 +109,15 @@ impl Detector for Reduction {
         self.engine.on_event(event);
         if !self.engine.warnings.is_empty() {
             self.told.take(&mut self.engine.warnings);
+        }
+    }
+
+    fn on_events(&mut self, events: &[Event]) {
+        for some in events.chunks(AHEAD) {
+            self.engine.fetch(some);
+            for event in some {
+                self.on_event(event);
+            }
         }
     }
 

@@ -28,7 +28,7 @@ mod tests;
 use finding::Finding;
 use trace::{Event, Tables};
 
-use crate::{Detector, DetectorKind, Options};
+use crate::{AHEAD, Detector, DetectorKind, Options};
 use explain::Told;
 #[cfg(test)]
 pub(crate) use oracle::Oracle;
@@ -60,8 +60,6 @@ impl Detector for Serializability {
     }
 
     fn on_events(&mut self, events: &[Event]) {
-        // Few enough to stay in the nearest cache until they are used.
-        const AHEAD: usize = 64;
         for some in events.chunks(AHEAD) {
             self.engine.fetch(some);
             for event in some {

@@ -1,7 +1,7 @@
 //! Open units and their phases.
 
 use rustc_hash::FxHashMap;
-use trace::{LockId, SiteId, StackId, ThreadId, UnitId, VariableId};
+use trace::{Access, LockId, SiteId, StackId, ThreadId, UnitId, VariableId};
 
 use super::state::Held;
 
@@ -25,6 +25,16 @@ pub(super) enum Deed {
     Update(VariableId),
     Acquire(LockId),
     Release(LockId),
+}
+
+impl Deed {
+    pub(super) fn access(access: Access, variable: VariableId) -> Deed {
+        match access {
+            Access::Read => Deed::Read(variable),
+            Access::Write => Deed::Write(variable),
+            Access::Update => Deed::Update(variable),
+        }
+    }
 }
 
 /// How a step can be moved.

@@ -1,6 +1,6 @@
 //! How events become steps, and which way each step can be moved.
 
-use trace::{Access, Action, Cause, Event, LockId, Mode, Ran, ThreadId, UnitId, VariableId};
+use trace::{Access, Action, Cause, Event, LockId, Mode, Ran, SiteId, StackId, ThreadId, UnitId, VariableId};
 
 use super::blocks::{Block, Deed, Moment, Mover, On, Point, Warning};
 use super::state::{Held, Lock, Sharing, Variable};
@@ -23,16 +23,33 @@ pub(super) struct Engine {
     pub(super) warnings: Vec<Warning>,
 }
 
-/// A variable and its latest accesses.
+/// A variable and its latest accesses. Fills one line of the cache: there may be millions.
 #[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Known {
     state: Variable,
     /// The last access, and the last one of another thread than that.
-    last: [Option<(ThreadId, Point)>; 2],
+    last: [Option<Last>; 2],
 }
 
 impl Known {
     const NOTHING: Known = Known { state: Variable::UNTOUCHED, last: [None; 2] };
+}
+
+/// A [`Point`] without the variable.
+#[derive(Clone, Copy)]
+struct Last {
+    moment: Moment,
+    thread: ThreadId,
+    site: SiteId,
+    stack: StackId,
+    access: Access,
+}
+
+impl Last {
+    fn point(self, variable: VariableId) -> Point {
+        Point { moment: self.moment, site: self.site, stack: self.stack, deed: Deed::access(self.access, variable) }
+    }
 }
 
 #[derive(Default)]
@@ -56,6 +73,19 @@ impl Engine {
             busy: Vec::new(),
             warnings: Vec::new(),
         }
+    }
+
+    /// Looks at the variables of the next events without using them, so that they are fetched from memory all at once
+    /// and not one after the other.
+    pub(super) fn fetch(&self, events: &[Event]) {
+        let mut sum = 0;
+        for event in events {
+            if let Action::Read { variable } | Action::Write { variable } = event.action {
+                sum ^=
+                    self.variables.get(variable.index()).map_or(0, |known| known.last[0].map_or(0, |last| last.moment));
+            }
+        }
+        std::hint::black_box(sum);
     }
 
     pub(super) fn on_event(&mut self, event: &Event) {
@@ -141,22 +171,18 @@ impl Engine {
         }
         let (thread, writes) = (event.thread, access.writes());
         let held = self.held(thread.index());
-        let deed = match access {
-            Access::Read => Deed::Read(variable),
-            Access::Write => Deed::Write(variable),
-            Access::Update => Deed::Update(variable),
-        };
-        let point = self.point(event, deed);
+        let last = Last { moment: self.now, thread, site: event.site, stack: event.stack, access };
+        let point = last.point(variable);
         let without = self.without;
         let known = &mut self.variables[index];
         let before = known.state;
         known.state.access(thread, writes, held, without, &mut self.sets);
         let state = known.state;
-        let latest = known.last[0].map_or(0, |(_, point)| point.moment);
-        match &mut known.last {
-            [Some(last), _] if last.0 == thread => last.1 = point,
-            [last, other] => (*last, *other) = (Some((thread, point)), *last),
-        }
+        let latest = known.last[0].map_or(0, |last| last.moment);
+        known.last = match known.last {
+            [Some(before), other] if before.thread == thread => [Some(last), other],
+            [before, _] => [Some(last), before],
+        };
         if state != before && state.sharing == Sharing::Shared {
             self.recheck(On::Read(variable), latest);
         }
@@ -278,7 +304,9 @@ impl Engine {
         let block = &self.threads[thread.index()].blocks[block];
         let other = match offence.deed {
             Deed::Read(variable) | Deed::Write(variable) | Deed::Update(variable) => {
-                self.variables[variable.index()].last.iter().flatten().copied().find(|(other, _)| *other != thread)
+                let others =
+                    self.variables[variable.index()].last.iter().flatten().filter(|last| last.thread != thread);
+                others.map(|last| (last.thread, last.point(variable))).next()
             }
             Deed::Begin | Deed::Acquire(_) | Deed::Release(_) => None,
         };
