@@ -16,7 +16,7 @@ use super::site::Sites;
 use super::task::{At, Finder};
 use super::{Entry, EntryId, EntryKind, Ordered};
 use crate::class::MethodId;
-use crate::outline::Outline;
+use crate::outlines::Outlines;
 
 /// More starts than this are not told apart.
 const MAX_SITES: usize = 1_000;
@@ -256,9 +256,9 @@ impl Orders {
     }
 
     /// What may be running just before an event.
-    fn state_at(&self, outlines: &[Option<Outline>], process: &Process, at: At) -> Option<Bits> {
+    fn state_at(&self, outlines: Outlines<'_>, process: &Process, at: At) -> Option<Bits> {
         let entry = process.at_entry.get(&at.method)?;
-        let outline = outlines.get(at.method.index())?.as_ref()?;
+        let outline = outlines.get(at.method)?;
         let Some(own) = self.methods.get(&at.method) else { return Some(entry.clone()) };
         let block = outline.events.get(at.event.index())?.block as usize;
         let mut state = self.states(outline, own, entry.clone())[block].clone()?;
@@ -271,7 +271,7 @@ impl Orders {
 
     pub(super) fn ordered(
         &self,
-        outlines: &[Option<Outline>],
+        outlines: Outlines<'_>,
         process: EntryId,
         at: At,
         other: EntryId,
