@@ -23,7 +23,7 @@ impl Library {
         let mut seen: FxHashSet<MethodName> = FxHashSet::default();
         let mut seen_fields: FxHashSet<FieldName> = FxHashSet::default();
         let (mut methods, mut fields) = (Vec::new(), Vec::new());
-        for mentions in &calls.mentions {
+        for mentions in calls.mentions.iter() {
             let called = mentions.calls.iter().map(|(_, method)| *method).chain(mentions.lambdas.iter().copied());
             methods.extend(called.filter(|method| seen.insert(*method)));
             let touched = mentions.reads.iter().chain(&mentions.writes).copied();

@@ -9,7 +9,7 @@ use location::{FieldName, Site};
 use program::model;
 use program::outline::{Member, SectionSet, Start};
 use program::summary::{Access, AccessId, Spot, Summaries, Summary};
-use program::{Cover, FieldId, OutlineCache, HeldLock, MethodId, Relation, Variable, Variables, locks};
+use program::{Cover, FieldId, HeldLock, MethodId, OutlineCache, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 

@@ -19,12 +19,16 @@ impl Sharings<'_> {
             let sites = self.threads.entries().iter().flat_map(|entry| &entry.sites);
             sites.chain(self.threads.unknown_starts()).map(|site| site.at.method).collect()
         });
-        let making =
-            Making { program: self.program, calls: self.calls, outlines: self.outlines, threads: self.threads, starting };
+        let making = Making {
+            program: self.program,
+            calls: self.calls,
+            outlines: self.outlines,
+            threads: self.threads,
+            starting,
+        };
         let Some(event) = making.event(access.at) else { return false };
         let method = access.at.method;
-        let in_maker =
-            || *self.answers.making[method.index()].get_or_init(|| making.is_making(method, MAX_DEPTH));
+        let in_maker = || *self.answers.making[method.index()].get_or_init(|| making.is_making(method, MAX_DEPTH));
         match &event.action {
             Action::Read { base, member, .. } | Action::Write { base, member, .. } => match base.start {
                 _ if matches!(member, Member::Static(_)) || matches!(base.start, Start::Static(_)) => {
@@ -36,9 +40,7 @@ impl Sharings<'_> {
             },
             // The contents of what a field holds.
             Action::Call { arguments, .. } => {
-                arguments
-                    .first()
-                    .is_some_and(|first| starts_at_this(&first.name) || making.is_initialiser(method))
+                arguments.first().is_some_and(|first| starts_at_this(&first.name) || making.is_initialiser(method))
                     && in_maker()
             }
             _ => false,

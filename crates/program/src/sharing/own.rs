@@ -64,7 +64,8 @@ impl Sharings<'_> {
                 });
                 let is_started_in_loop = entry.sites.iter().any(|site| {
                     site.at.method == method
-                        && self.outlines
+                        && self
+                            .outlines
                             .get(method)
                             .and_then(|outline| outline.events.get(site.at.event.index()))
                             .is_some_and(|event| event.in_loop)

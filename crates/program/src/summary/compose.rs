@@ -14,7 +14,8 @@ use super::influences::Gathering;
 use super::inside::is_local;
 use super::order::components;
 use super::{
-    Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection,
+    Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
+    SummarySection,
 };
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};

@@ -28,11 +28,7 @@ pub struct Holdings {
 }
 
 impl Holdings {
-    pub(super) fn of<'o>(
-        program: &Program,
-        calls: &Calls,
-        outlines: impl Iterator<Item = &'o Outline>,
-    ) -> Holdings {
+    pub(super) fn of<'o>(program: &Program, calls: &Calls, outlines: impl Iterator<Item = &'o Outline>) -> Holdings {
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
         for outline in outlines {

@@ -6,7 +6,8 @@ use location::MethodName;
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{
-    Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary, SummarySection,
+    Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary,
+    SummarySection,
 };
 use crate::class::MethodId;
 use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
