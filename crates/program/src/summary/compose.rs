@@ -12,7 +12,7 @@ use super::decide::{Guard, used};
 use super::holding::Holdings;
 use super::influences::Gathering;
 use super::inside::is_local;
-use super::order::components;
+use super::order::{components, levels};
 use super::{
     Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
     SummarySection,
@@ -131,29 +131,6 @@ impl Summaries {
         }
         members.iter().zip(done).filter_map(|(member, summary)| Some((*member, summary?))).collect()
     }
-}
-
-/// Components grouped so that each group needs only earlier ones.
-fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId>>> {
-    let highest = components.iter().flatten().map(|method| method.index() + 1).max().unwrap_or(0);
-    let mut level_of = vec![None; highest];
-    let mut levels: Vec<Vec<Vec<MethodId>>> = Vec::new();
-    for component in components {
-        let below = component
-            .iter()
-            .flat_map(|method| calls.callees(*method))
-            .filter_map(|callee| level_of.get(callee.index()).copied().flatten())
-            .max();
-        let level = below.map_or(0, |below: usize| below + 1);
-        for method in &component {
-            level_of[method.index()] = Some(level);
-        }
-        if levels.len() == level {
-            levels.push(Vec::new());
-        }
-        levels[level].push(component);
-    }
-    levels
 }
 
 /// What composing the methods of one component needs to know.
