@@ -12,6 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::derived::DerivedLocks;
+use crate::getter::Getters;
 use crate::ir::{self, Body};
 use crate::wrapper::Wrappers;
 
@@ -110,6 +111,7 @@ pub struct Program {
     pub(crate) made: Arc<FxHashSet<ClassName>>,
     pub(crate) derived_locks: DerivedLocks,
     pub(crate) wrappers: Wrappers,
+    pub(crate) getters: Getters,
 }
 
 impl Program {
@@ -214,6 +216,18 @@ impl Program {
             .iter()
             .position(|method| method.name == name.name && method.descriptor == name.descriptor)?;
         Some(MethodId(entry.first_method + found as u32))
+    }
+
+    /// The method that a class declares, or else the nearest class above it.
+    pub(crate) fn inherited_method(&self, name: MethodName) -> Option<MethodId> {
+        let mut class = name.class;
+        for _ in 0..1_000 {
+            if let Some(declared) = self.declared_method(MethodName { class, ..name }) {
+                return Some(declared);
+            }
+            class = self.header(self.class(class)?).super_class?;
+        }
+        None
     }
 
     /// The field that a reference names: in the class itself, or in what it inherits from.
