@@ -16,7 +16,7 @@ static BENCHES: &[Bench] = &[
     Bench {
         name: "check",
         summary: "a whole check: of all classes of a JDK against `unzip -tq`, of a small program, with a warm cache",
-        run: |_| bench_check::run(),
+        run: bench_check::run,
     },
     Bench {
         name: "classes",

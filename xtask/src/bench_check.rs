@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use crate::bench_classes::{best, jdk_home, make_jars, unzip};
 use crate::process::{cargo, output, run as run_command, top};
 
-/// Every time is the best of this many.
+/// Every time is the best of this many, unless told otherwise.
 const RUNS: usize = 3;
 const SMALL_RUNS: usize = 20;
 const THREADS: usize = 2;
@@ -44,10 +44,12 @@ struct Measured {
     peak_mb: f64,
 }
 
-pub(crate) fn run() -> Result<()> {
+/// `words` may say how often each is measured.
+pub(crate) fn run(words: &[&str]) -> Result<()> {
+    let runs = words.first().map_or(Ok(RUNS), |word| word.parse()).context("how often?")?;
     let fissure = build()?;
     println!(
-        "check with {THREADS} threads, best of {RUNS}; ratios to unzip -tq of the same jar, in time and in processor time"
+        "check with {THREADS} threads, best of {runs}; ratios to unzip -tq of the same jar, in time and in processor time"
     );
     println!(
         "{:>30} {:>45} {:>7} {:>9} {:>7} {:>9} {:>8}",
@@ -59,7 +61,7 @@ pub(crate) fn run() -> Result<()> {
         let yardstick = best(|| unzip(jar))?.as_secs_f64();
         last.clear();
         for goal in &GOALS {
-            let measured = fastest(RUNS, || check(&fissure, goal.detectors, &[jar.as_os_str().as_ref()]))?;
+            let measured = fastest(runs, || check(&fissure, goal.detectors, &[jar.as_os_str().as_ref()]))?;
             let (time, cpu) = (measured.time.as_secs_f64(), measured.cpu.as_secs_f64());
             println!(
                 "{:>30} {:>45} {time:>7.2} {:>9.2} {cpu:>7.2} {:>9.2} {:>8.0}",
@@ -78,7 +80,7 @@ pub(crate) fn run() -> Result<()> {
         tell(&format!("{what}: at most {} MB", goal.memory_mb), peak <= goal.memory_mb);
     }
     small(&fissure)?;
-    warm(&fissure, jars.last().context("no jar")?)
+    warm(&fissure, jars.last().context("no jar")?, runs)
 }
 
 fn tell(what: &str, is_met: bool) {
@@ -112,14 +114,14 @@ fn collect_sources(folder: &Path, sources: &mut Vec<PathBuf>) -> Result<()> {
 }
 
 /// The second check of the same classes.
-fn warm(fissure: &Path, jar: &Path) -> Result<()> {
+fn warm(fissure: &Path, jar: &Path, runs: usize) -> Result<()> {
     let cache = top().join("target/bench/cache");
     let words = [Path::new("--cache"), &cache, jar];
     if cache.exists() {
         fs::remove_dir_all(&cache)?;
     }
     let cold = check(fissure, &[], &words)?.time.as_secs_f64();
-    let warm = fastest(RUNS, || check(fissure, &[], &words))?.time.as_secs_f64();
+    let warm = fastest(runs, || check(fissure, &[], &words))?.time.as_secs_f64();
     println!("with an empty cache {cold:.2} s, with a full one {warm:.2} s");
     tell(&format!("a full cache at most {WARM_LIMIT} of an empty one"), warm <= WARM_LIMIT * cold);
     Ok(())

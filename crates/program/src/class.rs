@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use classfile::{CallKind, Class, Error, Field, Header, Method, Skipped};
-use location::{ClassName, FieldName, MethodName, Names};
+use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -72,11 +72,13 @@ pub(crate) struct Counts {
     pub(crate) methods: usize,
 }
 
-/// What every array is.
+/// What every array is, and the name of constructors.
 pub(crate) struct Roots {
     object: ClassName,
     cloneable: ClassName,
     serializable: ClassName,
+    /// `<init>`
+    pub(crate) constructor: Symbol,
 }
 
 impl Roots {
@@ -85,6 +87,7 @@ impl Roots {
             object: names.class("java/lang/Object"),
             cloneable: names.class("java/lang/Cloneable"),
             serializable: names.class("java/io/Serializable"),
+            constructor: names.intern("<init>"),
         }
     }
 }
