@@ -4,13 +4,16 @@
 //! out classes that no code makes. A call with more possible targets than [`MAX_TARGETS`] says nothing about any one of
 //! them and is left open, like reflection and native code.
 
-use classfile::{CallKind, Class, Reference};
+use std::sync::Arc;
+
+use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::class::{ClassId, MethodId, Program};
+use crate::behind::behind_interfaces;
+use crate::class::{ClassId, Mentions, MethodId, Program};
 use crate::hierarchy::Hierarchy;
 use crate::model::{self, CallModel, Models};
 
@@ -49,54 +52,41 @@ impl Targets {
     }
 }
 
-/// What a method's code names, each thing once.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Mentions {
-    pub(crate) calls: Vec<(CallKind, MethodName)>,
-    pub(crate) lambdas: Vec<MethodName>,
-    pub(crate) reads: Vec<FieldName>,
-    pub(crate) writes: Vec<FieldName>,
-}
-
 pub struct Calls {
     pub hierarchy: Hierarchy,
     pub(crate) models: Models,
     kind: CallGraph,
     /// By method.
-    pub(crate) mentions: Vec<Mentions>,
+    pub(crate) mentions: Arc<Vec<Mentions>>,
     /// Classes that some code makes, or that may be made by code nobody sees.
-    made: FxHashSet<ClassName>,
-    callers: Vec<Vec<MethodId>>,
-    callees: Vec<Vec<MethodId>>,
+    made: Arc<FxHashSet<ClassName>>,
+    callers: Edges,
+    callees: Edges,
     /// What the calls that the program's code has may run.
     resolved: FxHashMap<(CallKind, MethodName), Targets>,
     /// By method that the program's code calls: what the library says of it, if anything.
     pub(crate) modelled: FxHashMap<MethodName, Option<Box<CallModel>>>,
+    /// By method: whether what it calls by an interface may synchronize itself.
+    behind: Vec<bool>,
 }
 
 impl Calls {
     pub fn of(program: &Program, kind: CallGraph) -> Calls {
         let hierarchy = Hierarchy::of(program);
-        let read: Vec<(Vec<Mentions>, FxHashSet<ClassName>)> =
-            (0..program.classes.len() as u32).into_par_iter().map(|class| mentions(program, ClassId(class))).collect();
-        let mut mentions = Vec::with_capacity(program.known_method_count());
-        let mut made = FxHashSet::default();
-        for (of_class, makes) in read {
-            mentions.extend(of_class);
-            made.extend(makes);
-        }
         let mut calls = Calls {
             hierarchy,
             models: Models::new(&program.names),
             kind,
-            mentions,
-            made,
-            callers: Vec::new(),
-            callees: Vec::new(),
+            mentions: program.mentions.clone(),
+            made: program.made.clone(),
+            callers: Edges::default(),
+            callees: Edges::default(),
             resolved: FxHashMap::default(),
             modelled: FxHashMap::default(),
+            behind: Vec::new(),
         };
         calls.connect(program);
+        calls.behind = behind_interfaces(program, &calls);
         calls
     }
 
@@ -139,9 +129,24 @@ impl Calls {
         self.mentions[method.index()].calls.iter().any(|(kind, called)| {
             self.model(program, *called, called.class).is_some_and(|model| {
                 model.section != model::Section::None
-                    || (*kind == CallKind::Interface && model.access != model::Access::None)
+                    || (*kind == CallKind::Interface
+                        && model.access != model::Access::None
+                        && self.is_behind_interface(method))
             })
         })
+    }
+
+    /// Whether a method touches a library object by an interface.
+    pub(crate) fn uses_library(&self, program: &Program, method: MethodId) -> bool {
+        self.mentions[method.index()].calls.iter().any(|(kind, called)| {
+            *kind == CallKind::Interface
+                && self.model(program, *called, called.class).is_some_and(|model| model.access != model::Access::None)
+        })
+    }
+
+    /// Whether what a method calls by an interface may be a library object that synchronizes itself.
+    pub fn is_behind_interface(&self, method: MethodId) -> bool {
+        self.behind[method.index()]
     }
 
     /// The fields that a method's own code stores to, each once.
@@ -155,11 +160,11 @@ impl Calls {
     }
 
     pub fn callers(&self, method: MethodId) -> &[MethodId] {
-        &self.callers[method.index()]
+        self.callers.of(method)
     }
 
     pub fn callees(&self, method: MethodId) -> &[MethodId] {
-        &self.callees[method.index()]
+        self.callees.of(method)
     }
 
     fn virtual_targets(&self, program: &Program, method: MethodName) -> Targets {
@@ -230,14 +235,18 @@ impl Calls {
     fn connect(&mut self, program: &Program) {
         let mut distinct: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
         let mut list = Vec::new();
-        for mentions in &self.mentions {
-            for call in &mentions.calls {
-                distinct.entry(*call).or_insert_with(|| {
+        // The calls of all methods, by number; and where those of each method begin.
+        let (mut numbers, mut starts) = (Vec::new(), Vec::with_capacity(self.mentions.len()));
+        for mentions in self.mentions.iter() {
+            starts.push(numbers.len());
+            numbers.extend(mentions.calls.iter().map(|call| {
+                *distinct.entry(*call).or_insert_with(|| {
                     list.push(*call);
                     list.len() as u32 - 1
-                });
-            }
+                })
+            }));
         }
+        drop(distinct);
         let targets: Vec<Targets> =
             list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect();
         let mut called: FxHashSet<MethodName> = FxHashSet::default();
@@ -249,64 +258,64 @@ impl Calls {
             .collect::<Vec<_>>()
             .into_iter()
             .collect();
-        let mut callees: Vec<Vec<MethodId>> = Vec::with_capacity(self.mentions.len());
-        for mentions in &self.mentions {
-            let mut own: Vec<MethodId> = Vec::new();
-            for call in &mentions.calls {
-                own.extend(targets[distinct[call] as usize].known());
-            }
-            for lambda in &mentions.lambdas {
-                own.extend(self.hierarchy.resolve_name(program, *lambda));
-            }
+        let callees = self.mentions.par_iter().zip(&starts).map(|(mentions, start)| {
+            let calls = &numbers[*start..*start + mentions.calls.len()];
+            let mut own: Vec<MethodId> =
+                calls.iter().flat_map(|call| targets[*call as usize].known()).copied().collect();
+            own.extend(mentions.lambdas.iter().filter_map(|lambda| self.hierarchy.resolve_name(program, *lambda)));
             own.sort_unstable();
             own.dedup();
-            callees.push(own);
-        }
-        let mut callers = vec![Vec::new(); callees.len()];
-        for (caller, own) in callees.iter().enumerate() {
-            for callee in own {
-                callers[callee.index()].push(MethodId(caller as u32));
-            }
-        }
-        self.callees = callees;
-        self.callers = callers;
+            own
+        });
+        let callees: Vec<Vec<MethodId>> = callees.collect();
+        self.callers = Edges::reversed(&callees);
+        self.callees = Edges::of_lists(&callees);
         self.resolved = list.into_iter().zip(targets).collect();
     }
 }
 
-fn mentions(program: &Program, class: ClassId) -> (Vec<Mentions>, FxHashSet<ClassName>) {
-    let entry = program.entry(class);
-    let mut all = vec![Mentions::default(); entry.header.methods.len()];
-    let mut made = FxHashSet::default();
-    let Ok(read) = Class::read(&entry.bytes) else { return (all, made) };
-    // A class that was read once is read again; what stands before trouble in its code counts.
-    let _ = read.references(&program.names, |method, reference| {
-        let Some(mentions) = all.get_mut(method) else { return };
-        match reference {
-            Reference::Call(kind, method) => mentions.calls.push((kind, method)),
-            Reference::Lambda(method) => mentions.lambdas.push(method),
-            Reference::Read(field) => mentions.reads.push(field),
-            Reference::Write(field) => mentions.writes.push(field),
-            Reference::New(class) => {
-                made.insert(class);
-            }
-        }
-    });
-    for mentions in &mut all {
-        unique(&mut mentions.calls);
-        unique(&mut mentions.lambdas);
-        unique(&mut mentions.reads);
-        unique(&mut mentions.writes);
-    }
-    (all, made)
+/// Edges between methods, by the method that they start from.
+#[derive(Default)]
+struct Edges {
+    /// By method: where its edges end in `list`.
+    ends: Vec<u32>,
+    list: Vec<MethodId>,
 }
 
-/// Keeps the first of equal items. Lists are short but for generated code, which gets a set.
-fn unique<T: Copy + Eq + std::hash::Hash>(items: &mut Vec<T>) {
-    if items.len() < 2 {
-        return;
+impl Edges {
+    fn of_lists(lists: &[Vec<MethodId>]) -> Edges {
+        let mut edges = Edges { ends: Vec::with_capacity(lists.len()), list: Vec::new() };
+        for list in lists {
+            edges.list.extend(list);
+            edges.ends.push(edges.list.len() as u32);
+        }
+        edges
     }
-    let mut seen = FxHashSet::default();
-    items.retain(|item| seen.insert(*item));
-    items.shrink_to_fit();
+
+    /// The same edges, by the method that they go to.
+    fn reversed(lists: &[Vec<MethodId>]) -> Edges {
+        let mut ends = vec![0u32; lists.len()];
+        lists.iter().flatten().for_each(|to| ends[to.index()] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += *end;
+            *end = sum;
+        }
+        let mut list = vec![MethodId(0); sum as usize];
+        let mut next = ends.clone();
+        // From the last to the first, so that each list comes out in order.
+        for (from, to) in lists.iter().enumerate().rev().flat_map(|(from, list)| list.iter().map(move |to| (from, to)))
+        {
+            let place = &mut next[to.index()];
+            *place -= 1;
+            list[*place as usize] = MethodId(from as u32);
+        }
+        Edges { ends, list }
+    }
+
+    fn of(&self, method: MethodId) -> &[MethodId] {
+        let index = method.index();
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.list[start as usize..self.ends[index] as usize]
+    }
 }

@@ -4,8 +4,7 @@
 //! method returns may be what ends the section, as in `try (Held held = guard.acquire()) { ... }`: the guard itself, or
 //! an object or function whose `close` gives the lock back.
 //!
-//! Seen are wrappers of calls that are lock operations themselves, not wrappers of wrappers; those that give back only
-//! on some paths are left alone.
+//! Wrappers of wrappers are wrappers; those that give back only on some paths are left alone.
 
 use location::{ClassName, FieldName, MethodName, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -53,7 +52,7 @@ enum Start {
 
 impl WrappedLock {
     /// `None` if the lock has no name outside the method.
-    fn of(body: &Body, path: &Path) -> Option<WrappedLock> {
+    pub(crate) fn of(body: &Body, path: &Path) -> Option<WrappedLock> {
         let start = match path.root {
             Root::This => Start::Parameter(0),
             Root::Static(field) => Start::Static(field),
@@ -66,6 +65,11 @@ impl WrappedLock {
         };
         let is_inner = path.steps.iter().any(|step| matches!(step, Step::Element(_)));
         (!is_inner).then(|| WrappedLock { start, steps: path.steps.iter().copied().collect() })
+    }
+
+    /// Whether a field holds it.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.start, Start::Static(_)) || matches!(self.steps.last(), Some(Step::Field(_)))
     }
 
     /// The lock as the caller names it.
@@ -96,15 +100,7 @@ impl Wrappers {
         if !self.names.contains(&(called.name, called.descriptor)) {
             return None;
         }
-        let mut class = Some(called.class);
-        for _ in 0..1_000 {
-            let name = MethodName { class: class?, ..called };
-            if let Some(declared) = program.declared_method(name) {
-                return self.methods.get(&declared);
-            }
-            class = program.header(program.class(class?)?).super_class;
-        }
-        None
+        self.methods.get(&program.inherited_method(called)?)
     }
 
     fn add(&mut self, program: &Program, method: MethodId, wrapper: Wrapper) {
@@ -113,8 +109,13 @@ impl Wrappers {
         self.methods.insert(method, wrapper);
     }
 
-    pub(crate) fn find(program: &Program) -> Wrappers {
-        let wanted = |method: MethodId| program.calls_lock(method) && !program.method(method).access.is_synchronized();
+    /// The wrappers among these methods that are not known yet.
+    pub(crate) fn find(program: &Program, among: impl Fn(MethodId) -> bool + Sync) -> Wrappers {
+        let wanted = |method: MethodId| {
+            among(method)
+                && !program.method(method).access.is_synchronized()
+                && !program.wrappers.methods.contains_key(&method)
+        };
         let found: Vec<(MethodId, Found)> = program
             .visit_bodies(wanted, |method, body| Some((method, Found::of(program, &body)?)))
             .into_iter()
@@ -173,14 +174,21 @@ impl Wrappers {
         self.methods.is_empty()
     }
 
-    /// The bare names of all wrappers.
-    pub(crate) fn names<'p>(&self, program: &'p Program) -> FxHashSet<&'p str> {
-        self.names.iter().map(|(name, _)| program.names.text(*name)).collect()
+    /// Whether a call may run one of these, by its name.
+    pub(crate) fn is_named(&self, called: MethodName) -> bool {
+        self.names.contains(&(called.name, called.descriptor))
+    }
+
+    pub(crate) fn extend(&mut self, more: Wrappers) {
+        self.methods.extend(more.methods);
+        self.names.extend(more.names);
     }
 
     fn gives_back(&self, program: &Program, method: MethodName) -> bool {
         matches!(lock::operation(program, method), Some(LockOperation::Release(..)))
-            || matches!(self.get(program, method), Some(Wrapper::Gives { .. }))
+            || [self, &program.wrappers]
+                .iter()
+                .any(|known| matches!(known.get(program, method), Some(Wrapper::Gives { .. })))
     }
 }
 

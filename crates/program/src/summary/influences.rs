@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Influence, Root};
+use super::{Compared, Influence, Root};
 use crate::outline::SectionSet;
 
 /// More influences than this are cut.
@@ -58,6 +58,25 @@ impl<'i> IntoIterator for &'i Influences {
     }
 }
 
+/// Comparisons, shared by all accesses that have them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Comparisons(Option<Arc<[Compared]>>);
+
+impl Deref for Comparisons {
+    type Target = [Compared];
+
+    fn deref(&self) -> &[Compared] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl FromIterator<Compared> for Comparisons {
+    fn from_iter<I: IntoIterator<Item = Compared>>(all: I) -> Comparisons {
+        let all: SmallVec<[Compared; 4]> = all.into_iter().collect();
+        Comparisons((!all.is_empty()).then(|| all.into_iter().collect()))
+    }
+}
+
 /// Influences on the way to a set.
 #[derive(Default)]
 pub(super) struct Gathering {
@@ -81,6 +100,13 @@ impl Gathering {
     pub(super) fn add(&mut self, influence: Influence) {
         if !self.first.is_empty() {
             self.all.extend_from_slice(&std::mem::take(&mut self.first));
+        }
+        // They mostly come in order.
+        if self.all.last().is_none_or(|last| last.root < influence.root) {
+            if self.all.len() < MAX_INFLUENCES {
+                self.all.push(influence);
+            }
+            return;
         }
         match self.all.binary_search_by_key(&influence.root, |known| known.root) {
             Ok(at) => self.all[at].ended = self.all[at].ended.union(influence.ended),

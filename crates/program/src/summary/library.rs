@@ -8,7 +8,7 @@ use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::instantiate::Around;
-use super::{Access, Influences, Root, SummarySection};
+use super::{Access, Comparisons, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
 use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Start};
@@ -56,8 +56,7 @@ impl Composing<'_, '_> {
     }
 
     fn parameter_count(&self, method: MethodName) -> usize {
-        classfile::parse_method(self.program.names.text(method.descriptor), &self.program.names)
-            .map_or(0, |descriptor| descriptor.parameters.len())
+        classfile::split_method(self.program.names.text(method.descriptor)).map_or(0, |(count, _)| count)
     }
 
     /// What is known of the object that an argument is.
@@ -171,7 +170,7 @@ impl Composing<'_, '_> {
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
                     is_keyed: model.key.is_some(),
-                    compared: if is_write { self.compared(event) } else { Vec::new() },
+                    compared: if is_write { self.compared(event) } else { Comparisons::default() },
                 });
                 if !is_write {
                     seen = added;
