@@ -7,7 +7,8 @@
 //! and the second after, if it is put in between: it conflicts with both, or with one after the other. Start, join and
 //! barriers must leave it free to run there, and no lock that is held over the whole unit may keep it out. If it did run
 //! there, the finding is observed, else predicted. For a suspicion that is told without a run, a conflict with the
-//! first access is enough: what follows from it is known from the code.
+//! first access is enough: what follows from it is known from the code. So is another thread that began the same unit
+//! on the same variable.
 //! Misses: what only several other threads do together; suspicions that nobody had; code that did not run.
 //! What a thread does to an object that it made, before anybody else touches it, disturbs nobody.
 //! May be wrong when: something other than locks, start, join and barriers keeps the threads apart.
@@ -391,8 +392,7 @@ impl Pairs {
         if seen.support.is_some_and(|support| support.evidence >= Evidence::Observed) {
             return;
         }
-        let is_told = self.suspicions[suspicion].is_told;
-        if let Some(support) = self.support(&unit, is_told) {
+        if let Some(support) = self.support(&unit, suspicion) {
             let known = &mut self.seen[suspicion].support;
             if known.is_none_or(|known| known.evidence < support.evidence) {
                 *known = Some(support);
@@ -417,7 +417,32 @@ impl Pairs {
     }
 
     /// Whether another thread came, or can come, in between.
-    fn support(&mut self, unit: &Unit, is_told: bool) -> Option<Support> {
+    fn support(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
+        let is_told = self.suspicions[suspicion].is_told;
+        let found = self.conflict(unit, is_told);
+        if is_told { found.or_else(|| self.rival(unit, suspicion)) } else { found }
+    }
+
+    /// Another thread that began the same unit on the same variable. It did not get to its second part in this run, as
+    /// where a room is full by then; the code says what that would have been.
+    fn rival(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
+        if unit.first.variable != unit.second.variable || !unit.second.writes {
+            return None;
+        }
+        let begins = |access: &Access| {
+            let roles = self.sites.get(access.site.index()).and_then(Option::as_ref);
+            roles.is_some_and(|roles| roles.contains(&(suspicion, Part::First)))
+        };
+        let record = self
+            .index
+            .of(unit.first.variable)
+            .iter()
+            .find(|record| begins(&record.last) && is_free(unit, record, &self.clocks, &mut self.sets))?;
+        let evidence = Evidence::Predicted;
+        Some(Support { unit: *unit, other: record.thread, after: record.last, before: None, evidence })
+    }
+
+    fn conflict(&mut self, unit: &Unit, is_told: bool) -> Option<Support> {
         let mut best: Option<Support> = None;
         for after in self.index.of(unit.first.variable) {
             if !is_free(unit, after, &self.clocks, &mut self.sets) {
@@ -456,7 +481,7 @@ impl Pairs {
             let is_told = self.suspicions[number].is_told;
             for unit in &waiting {
                 if self.seen[number].support.is_none() {
-                    self.seen[number].support = self.support(unit, is_told);
+                    self.seen[number].support = self.support(unit, number);
                 }
             }
             let seen = &self.seen[number];

@@ -61,14 +61,14 @@ impl Asking<'_> {
     /// Adds reads of the variables whose old value gets to an access in a later section, and these accesses.
     fn follow_values(&self, first: &mut BTreeSet<AccessId>, second: &mut BTreeSet<AccessId>) {
         for (id, access) in self.accesses() {
-            if !access.is_write || !self.is_asked(access) {
-                continue;
-            }
+            let Some(written) = Variable::of(self.whole.program, access).filter(|_| access.is_write) else { continue };
             for influence in access.value.iter().chain(&access.control) {
                 let Root::Access(read) = influence.root else { continue };
                 let origin = self.access(read);
                 let has_ended = origin.held.iter().any(|section| influence.ended.contains(section));
-                if has_ended && self.is_asked(origin) {
+                // A virtual call has several targets, each with a variable of its own, and the finding names one.
+                let is_same = Variable::of(self.whole.program, origin) == Some(written);
+                if has_ended && (is_same || self.is_asked(origin) && self.is_asked(access)) {
                     first.insert(read);
                     second.insert(id);
                 }

@@ -188,6 +188,17 @@ fn what_the_creator_does_before_others_know_the_object_disturbs_nobody() {
 }
 
 #[test]
+fn another_thread_that_begins_the_same_unit_is_enough_for_what_is_told() {
+    let unit = unit("r(x)", "w(x)");
+    let rival = "B|acq(l)|\nB|r(x)|C.m:()V@1\nB|rel(l)|\n";
+    assert_eq!(evidence(&format!("{unit}{rival}"), true), PREDICTED);
+    assert_eq!(evidence(&format!("{unit}{rival}"), false), None, "only suspected");
+    assert_eq!(evidence(&format!("{unit}{}", rival.replace("C.m:()V@1", "C.look:()V@1")), true), None, "only looks");
+    let unit = format!("A|acq(o)|\n{unit}A|rel(o)|\n");
+    assert_eq!(evidence(&format!("{unit}B|acq(o)|\n{rival}B|rel(o)|\n"), true), None, "kept out");
+}
+
+#[test]
 fn volatile_accesses_that_overlap_are_not_observed() {
     let text = |interval: &str| {
         format!(
