@@ -8,8 +8,9 @@
 //! barriers must leave it free to run there, and no lock that is held over the whole unit may keep it out. If it did run
 //! there, the finding is observed, else predicted. For a suspicion that is told without a run, a conflict with the
 //! first access is enough: what follows from it is known from the code. So is another thread that began the same unit
-//! on the same variable.
-//! Misses: what only several other threads do together; suspicions that nobody had; code that did not run.
+//! on the same variable. And such a unit may stop halfway: if the branch to its second part was not taken, the part is
+//! filled in with the object of the first, and marked as what did not run.
+//! Misses: what only several other threads do together; suspicions that nobody had; code whose first part did not run.
 //! What a thread does to an object that it made, before anybody else touches it, disturbs nobody.
 //! May be wrong when: something other than locks, start, join and barriers keeps the threads apart.
 //! Method: conflict edges between the commit nodes of units that ran, after Chen, Serbanuta and Rosu's and Wang and
@@ -19,6 +20,8 @@
 mod clock;
 mod explain;
 mod records;
+mod support;
+mod threads;
 
 #[cfg(test)]
 mod tests;
@@ -29,9 +32,11 @@ use trace::{
     Action, ActivationId, Cause, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
 };
 
-use crate::lockset::{Holds, LockSets};
+use crate::lockset::LockSets;
 use clock::{Clock, Clocks};
 use records::{Access, Held, Index, Moment, Record};
+use support::Support;
+use threads::{Activation, First, Open, Thread};
 
 /// The name of the detector.
 pub const COMMIT_NODES: &str = "commit-nodes";
@@ -74,33 +79,6 @@ enum Part {
     First,
 }
 
-#[derive(Default)]
-struct Thread {
-    holds: Holds,
-    activations: Vec<Activation>,
-    /// When the thread took the first of the locks that it holds.
-    section: Option<Moment>,
-    arms: Vec<bool>,
-}
-
-struct Activation {
-    id: ActivationId,
-    open: Vec<Open>,
-}
-
-/// First parts of one suspicion that wait for a second.
-struct Open {
-    suspicion: usize,
-    firsts: Vec<First>,
-}
-
-#[derive(Clone, Copy)]
-struct First {
-    access: Access,
-    /// What has been held ever since.
-    held: Held,
-}
-
 /// What is known about one suspicion.
 #[derive(Default)]
 struct Seen {
@@ -110,28 +88,65 @@ struct Seen {
     /// Units that nobody came in between so far; whoever comes later may.
     waiting: Vec<Unit>,
     known: FxHashSet<UnitKey>,
+    /// First parts that ran as tasks of their own, and who ran them.
+    tasks: Vec<(ThreadId, First)>,
+    /// First parts of different threads, which a unit of another thread has for rivals.
+    begun: Vec<Record>,
+    /// Units that somebody came in between.
+    observed: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Unit {
     thread: ThreadId,
     first: Access,
+    /// Who did the second part: another thread, if the parts are tasks.
+    last_thread: ThreadId,
     second: Access,
     held: Held,
+    /// Whether the second part ran, as against being filled in.
+    has_run: bool,
 }
 
-type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, Clock, Clock);
+type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, Clock, Clock, bool);
 
-/// Why a suspicion is right.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Support {
-    unit: Unit,
-    other: ThreadId,
-    /// What came, or can come, after the first access.
-    after: Access,
-    /// What came, or can come, before the second. The same, if one access conflicts with both.
-    before: Option<Access>,
-    evidence: Evidence,
+impl Unit {
+    fn new(thread: ThreadId, first: &First, last_thread: ThreadId, second: Access) -> Unit {
+        Unit { thread, first: first.access, last_thread, second, held: first.held, has_run: true }
+    }
+}
+
+impl Seen {
+    /// First parts of tasks that are kept.
+    const MOST_TASKS: usize = 64;
+
+    fn task(&mut self, thread: ThreadId, first: First) {
+        let is_same = |known: &(ThreadId, First)| known.0 == thread && known.1.access.site == first.access.site;
+        self.tasks.retain(|known| !is_same(known));
+        if self.tasks.len() == Seen::MOST_TASKS {
+            self.tasks.remove(0);
+        }
+        self.tasks.push((thread, First { held: Held::NOTHING, ..first }));
+    }
+
+    /// Notes who began a unit on what; of those that are alike one is enough.
+    fn begin(&mut self, record: Record) {
+        if self.support.is_none()
+            && self.begun.len() < Pairs::MOST_WAITING
+            && !self.begun.iter().any(|known| known.is_alike(&record) && known.first.variable == record.first.variable)
+        {
+            self.begun.push(record);
+        }
+    }
+
+    /// Units of a second part and the first parts that surely came before it.
+    fn after_tasks(&self, thread: ThreadId, second: Access, clocks: &Clocks) -> Vec<Unit> {
+        let is_before = |first: &(ThreadId, First)| {
+            first.0 == thread || clocks.is_before(first.0, first.1.access.clock, second.clock)
+        };
+        let firsts = self.tasks.iter().filter(|first| is_before(first));
+        firsts.map(|(by, first)| Unit::new(*by, first, thread, second)).collect()
+    }
 }
 
 /// What one run says.
@@ -148,8 +163,6 @@ pub struct Answered {
 impl Pairs {
     /// Different units of one suspicion that are kept to wait for other threads.
     const MOST_WAITING: usize = 64;
-    /// Different first accesses that one activation waits with.
-    const MOST_FIRSTS: usize = 16;
 
     /// `most_records` bounds what is kept of other threads' accesses.
     pub fn new(suspicions: Vec<Suspicion>, most_records: usize) -> Pairs {
@@ -206,6 +219,14 @@ impl Pairs {
                 _ => return,
             }
         }
+        // Who does something before it leaves came last, and does it while all others wait.
+        if !matches!(event.action, Action::Leave { .. })
+            && let Some(meeting) = thread.meeting.take()
+        {
+            thread.divide();
+            thread.is_acting = true;
+            self.clocks.act(event.thread, meeting);
+        }
         match event.action {
             Action::Read { variable } => self.access(event, variable, trace::Access::Read, None, tables),
             Action::Write { variable } => self.access(event, variable, trace::Access::Write, None, tables),
@@ -223,9 +244,8 @@ impl Pairs {
             }
             Action::Enter { activation, method } => self.enter(event.thread, activation, method, tables),
             Action::Exit { activation } => {
-                if let Some(index) = thread.activations.iter().rposition(|open| open.id == activation) {
-                    thread.activations.truncate(index);
-                }
+                let stopped = thread.exit(activation);
+                self.stopped(event.thread, stopped);
             }
             Action::Start { child } => {
                 thread.divide();
@@ -236,9 +256,18 @@ impl Pairs {
                 self.clocks.join(event.thread, child);
             }
             // Who tells others to go on does not wait itself: its units go on, too.
-            Action::Arrive { barrier, generation } => self.clocks.arrive(event.thread, (barrier, generation)),
+            Action::Arrive { barrier, generation } => {
+                self.clocks.arrive(event.thread, (barrier, generation));
+                if is_meeting(&tables.barrier_name(barrier)) {
+                    thread.meeting = Some((barrier, generation));
+                }
+            }
             Action::Leave { barrier, generation } => {
+                thread.meeting = None;
                 thread.divide();
+                if std::mem::take(&mut thread.is_acting) {
+                    self.clocks.acted(event.thread);
+                }
                 self.clocks.leave(event.thread, (barrier, generation));
             }
             Action::ArmBegin { ran, .. } => thread.arms.push(ran == Ran::Speculated),
@@ -274,22 +303,8 @@ impl Pairs {
     }
 
     fn let_go(&mut self, thread: ThreadId, lock: LockId, cause: Cause) {
-        let sets = &mut self.sets;
-        let Some(thread) = self.threads.get_mut(&thread) else { return };
-        if thread.holds.any(sets).is_empty() || cause == Cause::Wait {
-            thread.section = None;
-        }
-        // A lock with two modes may still be held in the other one, which keeps others out as before or less.
-        let (any, alone) = (thread.holds.any(sets), thread.holds.exclusive(sets));
-        for open in thread.activations.iter_mut().flat_map(|activation| &mut activation.open) {
-            for first in &mut open.firsts {
-                if !sets.locks(any).contains(&lock) {
-                    first.held.any = sets.without(first.held.any, lock);
-                }
-                if !sets.locks(alone).contains(&lock) {
-                    first.held.alone = sets.without(first.held.alone, lock);
-                }
-            }
+        if let Some(thread) = self.threads.get_mut(&thread) {
+            thread.let_go(lock, cause, &mut self.sets);
         }
     }
 
@@ -328,7 +343,7 @@ impl Pairs {
         let roles = self.sites[event.site.index()].take().unwrap_or_default();
         for &(suspicion, part) in &roles {
             match part {
-                Part::First => self.first(event.thread, suspicion, First { access, held }),
+                Part::First => self.first(event.thread, suspicion, First::new(access, held)),
                 Part::Second => self.second(event.thread, suspicion, access),
             }
         }
@@ -368,22 +383,47 @@ impl Pairs {
 
     /// A first part: the latest of its place counts.
     fn first(&mut self, thread: ThreadId, suspicion: usize, first: First) {
-        let Some(open) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else { return };
-        match open.firsts.iter().position(|known| known.access.site == first.access.site) {
-            Some(known) => open.firsts[known] = first,
-            None if open.firsts.len() < Pairs::MOST_FIRSTS => open.firsts.push(first),
-            None => {}
+        if self.suspicions[suspicion].is_split {
+            return self.seen[suspicion].task(thread, first);
         }
+        let Some((open, inside)) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else {
+            return;
+        };
+        let replaced = open.add(First { inside, ..first });
+        self.seen[suspicion].begin(Record::new(thread, first.held, first.access));
+        self.stopped(thread, replaced.map(|first| (suspicion, first)).into_iter().collect());
     }
 
     /// A second part: with each first that waits for it a unit.
     fn second(&mut self, thread: ThreadId, suspicion: usize, second: Access) {
-        let Some(open) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else { return };
-        let units: Vec<Unit> =
-            open.firsts.iter().map(|first| Unit { thread, first: first.access, second, held: first.held }).collect();
+        let units: Vec<Unit> = if self.suspicions[suspicion].is_split {
+            self.seen[suspicion].after_tasks(thread, second, &self.clocks)
+        } else {
+            let Some((open, inside)) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else {
+                return;
+            };
+            // What is all done by one call is that call's business.
+            let firsts = open.firsts.iter_mut().filter(|first| inside.is_none() || first.inside != inside);
+            firsts.map(|first| first.unit(thread, second)).collect()
+        };
         self.seen[suspicion].units += u64::from(!units.is_empty());
         for unit in units {
             self.unit(suspicion, unit);
+        }
+    }
+
+    /// First parts that no second came after: the run went another way, and the code says what it went by.
+    fn stopped(&mut self, thread: ThreadId, firsts: Vec<(usize, First)>) {
+        for (number, first) in firsts {
+            let suspicion = &self.suspicions[number];
+            if first.is_followed || first.access.writes || !suspicion.is_told || !suspicion.is_one_variable {
+                continue;
+            }
+            let clock = self.clocks.now(thread);
+            let filled_in =
+                Access { moment: self.now, writes: true, updates: false, interval: None, clock, ..first.access };
+            let unit = Unit { has_run: false, ..Unit::new(thread, &first, thread, filled_in) };
+            self.unit(number, unit);
         }
     }
 
@@ -393,8 +433,9 @@ impl Pairs {
             return;
         }
         if let Some(support) = self.support(&unit, suspicion) {
+            self.seen[suspicion].observed += u64::from(support.evidence == Evidence::Observed);
             let known = &mut self.seen[suspicion].support;
-            if known.is_none_or(|known| known.evidence < support.evidence) {
+            if known.is_none_or(|known| known.rank() < support.rank()) {
                 *known = Some(support);
             }
             return;
@@ -410,66 +451,11 @@ impl Pairs {
             unit.held,
             first.clock,
             second.clock,
+            unit.has_run,
         );
         if seen.support.is_none() && seen.waiting.len() < Pairs::MOST_WAITING && seen.known.insert(key) {
             seen.waiting.push(unit);
         }
-    }
-
-    /// Whether another thread came, or can come, in between.
-    fn support(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
-        let is_told = self.suspicions[suspicion].is_told;
-        let found = self.conflict(unit, is_told);
-        if is_told { found.or_else(|| self.rival(unit, suspicion)) } else { found }
-    }
-
-    /// Another thread that began the same unit on the same variable. It did not get to its second part in this run, as
-    /// where a room is full by then; the code says what that would have been.
-    fn rival(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
-        if unit.first.variable != unit.second.variable || !unit.second.writes {
-            return None;
-        }
-        let begins = |access: &Access| {
-            let roles = self.sites.get(access.site.index()).and_then(Option::as_ref);
-            roles.is_some_and(|roles| roles.contains(&(suspicion, Part::First)))
-        };
-        let record = self
-            .index
-            .of(unit.first.variable)
-            .iter()
-            .find(|record| begins(&record.last) && is_free(unit, record, &self.clocks, &mut self.sets))?;
-        let evidence = Evidence::Predicted;
-        Some(Support { unit: *unit, other: record.thread, after: record.last, before: None, evidence })
-    }
-
-    fn conflict(&mut self, unit: &Unit, is_told: bool) -> Option<Support> {
-        let mut best: Option<Support> = None;
-        for after in self.index.of(unit.first.variable) {
-            if !is_free(unit, after, &self.clocks, &mut self.sets) {
-                continue;
-            }
-            for after_access in [after.first, after.last] {
-                if !unit.first.conflicts(&after_access) {
-                    continue;
-                }
-                let before = if unit.second.conflicts(&after_access) {
-                    Some(after_access)
-                } else {
-                    closing(unit, after, &after_access, &self.index, &self.clocks, &mut self.sets)
-                };
-                if before.is_none() && !is_told {
-                    continue;
-                }
-                let observed =
-                    before.is_some_and(|before| unit.first.is_before(&after_access) && before.is_before(&unit.second));
-                let evidence = if observed { Evidence::Observed } else { Evidence::Predicted };
-                let support = Support { unit: *unit, other: after.thread, after: after_access, before, evidence };
-                if best.is_none_or(|best| best.evidence < evidence) {
-                    best = Some(support);
-                }
-            }
-        }
-        best
     }
 
     /// What the run says about each suspicion, at its end.
@@ -479,7 +465,9 @@ impl Pairs {
             // Others may have come after the unit was over: they could have come earlier.
             let waiting = std::mem::take(&mut self.seen[number].waiting);
             let is_told = self.suspicions[number].is_told;
-            for unit in &waiting {
+            // What ran goes before what was filled in.
+            let (ran, filled_in): (Vec<Unit>, Vec<Unit>) = waiting.into_iter().partition(|unit| unit.has_run);
+            for unit in ran.iter().chain(&filled_in) {
                 if self.seen[number].support.is_none() {
                     self.seen[number].support = self.support(unit, number);
                 }
@@ -488,7 +476,7 @@ impl Pairs {
             answered.units += seen.units;
             match &seen.support {
                 Some(support) => {
-                    answered.findings.push(explain::explain(&self.suspicions[number], support, seen.units, tables));
+                    answered.findings.push(explain::explain(&self.suspicions[number], support, seen, tables));
                 }
                 None => answered.unsupported += usize::from(is_told),
             }
@@ -497,49 +485,8 @@ impl Pairs {
     }
 }
 
-impl Thread {
-    /// The latest activation of the method of a suspicion.
-    fn open(&mut self, suspicion: usize) -> Option<&mut Open> {
-        let mut activations = self.activations.iter_mut().rev();
-        activations.find_map(|activation| activation.open.iter_mut().find(|open| open.suspicion == suspicion))
-    }
-
-    /// What comes before and what comes after are not one unit.
-    fn divide(&mut self) {
-        for open in self.activations.iter_mut().flat_map(|activation| &mut activation.open) {
-            open.firsts.clear();
-        }
-    }
-}
-
-/// Whether accesses of a record can be put between the two of a unit.
-fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &mut LockSets) -> bool {
-    record.thread != unit.thread
-        && !clocks.is_before(record.thread, record.first.clock, unit.first.clock)
-        && !clocks.is_before(unit.thread, unit.second.clock, record.first.clock)
-        && !unit.held.excludes(record.held, sets)
-}
-
-/// An access of the same thread, not before `after`, that the second access of the unit comes after.
-fn closing(
-    unit: &Unit,
-    after: &Record,
-    after_access: &Access,
-    index: &Index,
-    clocks: &Clocks,
-    sets: &mut LockSets,
-) -> Option<Access> {
-    let mut found: Option<Access> = None;
-    for record in index.of(unit.second.variable) {
-        let fits = record.thread == after.thread
-            && unit.second.conflicts(&record.last)
-            && record.last.moment >= after_access.moment
-            && is_free(unit, record, clocks, sets)
-            // Between two sections the thread may have taken a lock that is held over the whole unit.
-            && (unit.held.any.is_empty() || record.last.section == after_access.section);
-        if fits && found.is_none_or(|found| record.last.moment < found.moment) {
-            found = Some(record.last);
-        }
-    }
-    found
+/// Whether all who arrive there also leave, and one of them may act for all in the meantime.
+fn is_meeting(barrier: &str) -> bool {
+    let class = barrier.split('@').next().unwrap_or_default();
+    matches!(class, "java.util.concurrent.CyclicBarrier" | "java.util.concurrent.Phaser")
 }

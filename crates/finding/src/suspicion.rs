@@ -15,4 +15,8 @@ pub struct Suspicion {
     pub second: Vec<Place>,
     /// Whether it is told without a run. If not, the run must show more.
     pub is_told: bool,
+    /// Whether the second part writes the very variable that the first one reads.
+    pub is_one_variable: bool,
+    /// Whether a part runs as a task of its own, in whatever thread.
+    pub is_split: bool,
 }

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use finding::Suspicion;
+use location::MethodPlace;
 use program::{Mark, MethodId, Program};
 
 /// Where units come from.
@@ -40,7 +41,7 @@ pub(super) fn plan(units: UnitsArg, program: &Program, suspicions: &[Suspicion])
     let mut lines: Vec<String> = match units {
         UnitsArg::Inferred => suspicions
             .iter()
-            .map(|suspicion| &suspicion.finding.method)
+            .flat_map(watched)
             .map(|method| {
                 format!("enter\t{}\t{}\t{}\n", method.class.replace('.', "/"), method.name, method.descriptor)
             })
@@ -53,6 +54,15 @@ pub(super) fn plan(units: UnitsArg, program: &Program, suspicions: &[Suspicion])
     lines.sort();
     lines.dedup();
     lines.concat()
+}
+
+/// The methods whose activations tell units apart: the one that ought to be atomic, and those that do both parts
+/// themselves when it calls them.
+fn watched(suspicion: &Suspicion) -> impl Iterator<Item = &MethodPlace> {
+    let own = &suspicion.finding.method;
+    let begins = suspicion.first.iter().map(|place| &place.method);
+    let both = begins.filter(move |method| suspicion.second.iter().any(|place| &place.method == *method));
+    both.chain([own])
 }
 
 fn methods(program: &Program, is_unit: impl Fn(MethodId) -> bool) -> Vec<String> {

@@ -4,21 +4,27 @@ use finding::{Evidence, Finding, Step, Suspicion, Thread};
 use trace::Tables;
 
 use super::records::Access;
-use super::{COMMIT_NODES, Support};
-use crate::places::{callers, place};
+use super::{COMMIT_NODES, Seen, Support};
+use crate::places::{callers, place, readable};
 
-pub(super) fn explain(suspicion: &Suspicion, support: &Support, units: u64, tables: &Tables) -> Finding {
+pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tables: &Tables) -> Finding {
     let mut finding = suspicion.finding.clone();
     finding.evidence = finding.evidence.max(support.evidence);
     finding.detectors.insert(COMMIT_NODES);
-    finding.count = units.max(1);
+    // How often it happened; what did not happen could have, as often as there was a unit.
+    finding.count = if seen.observed > 0 { seen.observed } else { seen.units.max(1) };
     let own = Thread(tables.thread_name(support.unit.thread));
     let other = Thread(tables.thread_name(support.other));
     let mut is_other_told = false;
-    for step in &mut finding.steps {
+    let last = finding.steps.iter().rposition(|step| step.thread == Thread::a());
+    for (index, step) in finding.steps.iter_mut().enumerate() {
         step.ran = true;
         if step.thread == Thread::a() {
             step.thread = own.clone();
+            if Some(index) == last && !support.unit.has_run {
+                step.ran = false;
+                step.what += ", which this run did not come to";
+            }
         } else {
             step.thread = other.clone();
             let done = if is_other_told { support.before.unwrap_or(support.after) } else { support.after };
@@ -45,14 +51,14 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, units: u64, tabl
 }
 
 fn what(access: &Access, evidence: Evidence, tables: &Tables) -> String {
-    let name = tables.variable_text(access.variable);
+    let name = readable(access.variable, tables);
     let done = match (access.writes, access.updates) {
         (_, true) => "updates",
         (true, false) => "writes",
         (false, false) => "reads",
     };
     match evidence {
-        Evidence::Observed | Evidence::Confirmed => format!("{done} `{name}` in between"),
-        Evidence::Predicted | Evidence::Pattern => format!("{done} `{name}`, and could do so in between"),
+        Evidence::Observed | Evidence::Confirmed => format!("{done} {name} in between"),
+        Evidence::Predicted | Evidence::Pattern => format!("{done} {name}, and could do so in between"),
     }
 }
