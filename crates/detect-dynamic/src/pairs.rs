@@ -6,7 +6,7 @@
 //! Reports: each suspicion that the run supports. A thread must have done something that the first access comes before
 //! and the second after, if it is put in between: it conflicts with both, or with one after the other. Start, join and
 //! barriers must leave it free to run there, and no lock that is held over the whole unit may keep it out. If it did run
-//! there, the finding is observed, else predicted. For a suspicion that is told without a run, a conflict with the
+//! there, the finding is observed, else predicted. A suspicion may need to be observed. For a suspicion that is told without a run, a conflict with the
 //! first access is enough: what follows from it is known from the code. So is another thread that began the same unit
 //! on the same variable. And such a unit may stop halfway: if the branch to its second part was not taken, the part is
 //! filled in with the object of the first, and marked as what did not run.
@@ -32,7 +32,7 @@ use trace::{
     Action, ActivationId, Cause, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
 };
 
-use crate::lockset::LockSets;
+use crate::lockset::{LockSet, LockSets};
 use clock::{Clock, Clocks};
 use records::{Access, Held, Index, Moment, Record};
 use support::Support;
@@ -92,6 +92,8 @@ struct Seen {
     tasks: Vec<(ThreadId, First)>,
     /// First parts of different threads, which a unit of another thread has for rivals.
     begun: Vec<Record>,
+    /// Locks that different threads took in the method, whichever way they went in it.
+    taken: Vec<(LockId, Record)>,
     /// Units that somebody came in between.
     observed: u64,
 }
@@ -104,6 +106,8 @@ struct Unit {
     last_thread: ThreadId,
     second: Access,
     held: Held,
+    /// What was held at the first access.
+    locks: LockSet,
     /// Whether the second part ran, as against being filled in.
     has_run: bool,
 }
@@ -112,7 +116,7 @@ type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, Clock, Clock
 
 impl Unit {
     fn new(thread: ThreadId, first: &First, last_thread: ThreadId, second: Access) -> Unit {
-        Unit { thread, first: first.access, last_thread, second, held: first.held, has_run: true }
+        Unit { thread, first: first.access, last_thread, second, held: first.held, locks: first.locks, has_run: true }
     }
 }
 
@@ -136,6 +140,16 @@ impl Seen {
             && !self.begun.iter().any(|known| known.is_alike(&record) && known.first.variable == record.first.variable)
         {
             self.begun.push(record);
+        }
+    }
+
+    /// Notes who takes which lock in the method.
+    fn take(&mut self, lock: LockId, record: Record) {
+        if self.support.is_none()
+            && self.taken.len() < Pairs::MOST_WAITING
+            && !self.taken.iter().any(|(known, other)| *known == lock && other.is_alike(&record))
+        {
+            self.taken.push((lock, record));
         }
     }
 
@@ -234,8 +248,13 @@ impl Pairs {
                 self.access(event, variable, access, interval, tables);
             }
             Action::Acquire { lock, mode, cause, .. } => {
-                thread.holds.acquire(lock, mode, cause);
-                thread.section.get_or_insert(self.now);
+                if !thread.activations.is_empty() {
+                    self.takes(event, lock);
+                }
+                if let Some(thread) = self.threads.get_mut(&event.thread) {
+                    thread.holds.acquire(lock, mode, cause);
+                    thread.section.get_or_insert(self.now);
+                }
             }
             Action::Release { lock, mode, cause } => {
                 if thread.holds.release(lock, mode, cause) == Some(true) {
@@ -299,6 +318,28 @@ impl Pairs {
         let open = suspicions.iter().map(|&suspicion| Open { suspicion, firsts: Vec::new() }).collect();
         if let Some(thread) = self.threads.get_mut(&thread) {
             thread.activations.push(Activation { id, open });
+        }
+    }
+
+    /// A lock is taken in the methods that are open.
+    fn takes(&mut self, event: &Event, lock: LockId) {
+        let clock = self.clocks.now(event.thread);
+        let Some(thread) = self.threads.get_mut(&event.thread) else { return };
+        let held = Held { any: thread.holds.any(&mut self.sets), alone: thread.holds.exclusive(&mut self.sets) };
+        let access = Access {
+            moment: self.now,
+            site: event.site,
+            stack: event.stack,
+            variable: VariableId(0),
+            writes: false,
+            updates: false,
+            interval: None,
+            clock,
+            section: self.now,
+        };
+        let open = thread.activations.iter().flat_map(|activation| &activation.open);
+        for open in open.filter(|open| self.suspicions[open.suspicion].is_one_variable) {
+            self.seen[open.suspicion].take(lock, Record::new(event.thread, held, access));
         }
     }
 
@@ -402,9 +443,10 @@ impl Pairs {
             let Some((open, inside)) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else {
                 return;
             };
+            open.firsts.iter_mut().for_each(|first| first.is_followed = true);
             // What is all done by one call is that call's business.
-            let firsts = open.firsts.iter_mut().filter(|first| inside.is_none() || first.inside != inside);
-            firsts.map(|first| first.unit(thread, second)).collect()
+            let firsts = open.firsts.iter().filter(|first| inside.is_none() || first.inside != inside);
+            firsts.map(|first| Unit::new(thread, first, thread, second)).collect()
         };
         self.seen[suspicion].units += u64::from(!units.is_empty());
         for unit in units {
@@ -475,10 +517,10 @@ impl Pairs {
             let seen = &self.seen[number];
             answered.units += seen.units;
             match &seen.support {
-                Some(support) => {
+                Some(support) if support.evidence >= self.suspicions[number].least => {
                     answered.findings.push(explain::explain(&self.suspicions[number], support, seen, tables));
                 }
-                None => answered.unsupported += usize::from(is_told),
+                _ => answered.unsupported += usize::from(is_told),
             }
         }
         answered
@@ -487,6 +529,5 @@ impl Pairs {
 
 /// Whether all who arrive there also leave, and one of them may act for all in the meantime.
 fn is_meeting(barrier: &str) -> bool {
-    let class = barrier.split('@').next().unwrap_or_default();
-    matches!(class, "java.util.concurrent.CyclicBarrier" | "java.util.concurrent.Phaser")
+    ["java.util.concurrent.CyclicBarrier", "java.util.concurrent.Phaser"].iter().any(|class| barrier.starts_with(class))
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use finding::{Finding, SectionPair, Suspicion, rules};
+use finding::{Evidence, Finding, SectionPair, Suspicion, rules};
 use location::{MethodPlace, Place, Site};
 use program::outline::{Action, Member};
 use program::summary::{Access, AccessId, Root, Spot, Summary};
@@ -36,6 +36,8 @@ pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<
         first: places(&first),
         second: places(&second),
         is_told,
+        // Where the code says that others are kept out, by means that no event may show, only the deed counts.
+        least: if is_told { Evidence::Predicted } else { Evidence::Observed },
         is_one_variable: asking.is_one_variable(&first, &second),
         is_split: first.iter().chain(&second).any(|access| asking.is_in_task(asking.access(*access))),
     })

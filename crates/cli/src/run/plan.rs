@@ -4,7 +4,9 @@ use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use finding::Suspicion;
 use location::MethodPlace;
-use program::{Mark, MethodId, Program};
+use program::{Mark, MethodId, Program, Settings};
+
+use crate::show::methods_named;
 
 /// Where units come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,11 +19,13 @@ pub(super) enum UnitsArg {
     ExportSynch,
     /// Methods marked `@Atomic`.
     Annotated,
+    /// Methods that `--atomic` names.
+    Configured,
 }
 
 impl ValueEnum for UnitsArg {
     fn value_variants<'a>() -> &'a [UnitsArg] {
-        &[UnitsArg::Inferred, UnitsArg::Synch, UnitsArg::ExportSynch, UnitsArg::Annotated]
+        &[UnitsArg::Inferred, UnitsArg::Synch, UnitsArg::ExportSynch, UnitsArg::Annotated, UnitsArg::Configured]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -32,12 +36,13 @@ impl ValueEnum for UnitsArg {
                 PossibleValue::new("export+synch").help("critical sections, and methods that others can call")
             }
             UnitsArg::Annotated => PossibleValue::new("annotated").help("methods marked `@Atomic`"),
+            UnitsArg::Configured => PossibleValue::new("configured").help("methods that `--atomic` names"),
         })
     }
 }
 
 /// The plan, one method a line.
-pub(super) fn plan(units: UnitsArg, program: &Program, suspicions: &[Suspicion]) -> String {
+pub(super) fn plan(units: UnitsArg, program: &Program, settings: &Settings, suspicions: &[Suspicion]) -> String {
     let mut lines: Vec<String> = match units {
         UnitsArg::Inferred => suspicions
             .iter()
@@ -50,6 +55,10 @@ pub(super) fn plan(units: UnitsArg, program: &Program, suspicions: &[Suspicion])
         UnitsArg::Synch => Vec::new(),
         UnitsArg::ExportSynch => methods(program, |method| is_exported(program, method)),
         UnitsArg::Annotated => methods(program, |method| program.annotations_of_method(method).has(Mark::Atomic)),
+        UnitsArg::Configured => {
+            let named: Vec<MethodId> = settings.atomic.iter().flat_map(|name| methods_named(program, name)).collect();
+            methods(program, |method| named.contains(&method))
+        }
     };
     lines.sort();
     lines.dedup();

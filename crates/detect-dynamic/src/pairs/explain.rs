@@ -4,6 +4,7 @@ use finding::{Evidence, Finding, Step, Suspicion, Thread};
 use trace::Tables;
 
 use super::records::Access;
+use super::support::How;
 use super::{COMMIT_NODES, Seen, Support};
 use crate::places::{callers, place, readable};
 
@@ -31,7 +32,7 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
             is_other_told = true;
             step.place = place(done.site, tables).or(step.place.take());
             step.callers = callers(done.stack, tables);
-            step.what = what(&done, support.evidence, tables);
+            step.what = what(&done, support, tables);
         }
     }
     if !is_other_told {
@@ -40,7 +41,7 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
             number,
             thread: other,
             place: place(support.after.site, tables),
-            what: what(&support.after, support.evidence, tables),
+            what: what(&support.after, support, tables),
             ran: true,
             callers: callers(support.after.stack, tables),
         });
@@ -50,14 +51,21 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
     finding
 }
 
-fn what(access: &Access, evidence: Evidence, tables: &Tables) -> String {
+fn what(access: &Access, support: &Support, tables: &Tables) -> String {
+    match support.how {
+        How::Conflicts => {}
+        How::Begins => {
+            return format!("reads {} for the same end, and could go on in between", readable(access.variable, tables));
+        }
+        How::Runs => return "takes the same lock in the same method, and could do all of it in between".to_owned(),
+    }
     let name = readable(access.variable, tables);
     let done = match (access.writes, access.updates) {
         (_, true) => "updates",
         (true, false) => "writes",
         (false, false) => "reads",
     };
-    match evidence {
+    match support.evidence {
         Evidence::Observed | Evidence::Confirmed => format!("{done} {name} in between"),
         Evidence::Predicted | Evidence::Pattern => format!("{done} {name}, and could do so in between"),
     }

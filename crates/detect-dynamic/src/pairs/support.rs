@@ -18,6 +18,18 @@ pub(super) struct Support {
     /// What came, or can come, before the second. The same, if one access conflicts with both.
     pub(super) before: Option<Access>,
     pub(super) evidence: Evidence,
+    pub(super) how: How,
+}
+
+/// What the other thread did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum How {
+    /// What conflicts with the unit.
+    Conflicts,
+    /// The first part of the same unit.
+    Begins,
+    /// The same method, with the same lock.
+    Runs,
 }
 
 impl Support {
@@ -35,16 +47,21 @@ impl Pairs {
         if is_told { found.or_else(|| self.rival(unit, suspicion)) } else { found }
     }
 
-    /// Another thread that began the same unit on the same variable. It did not get to its second part in this run, as
-    /// where a room is full by then; the code says what that would have been.
+    /// Another thread that began the same unit on the same variable, or at least took the same lock in the same method. It
+    /// did not get to its second part in this run, as where a room is full by then; the code says what that would have
+    /// been.
     fn rival(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
         if unit.first.variable != unit.second.variable || !unit.second.writes {
             return None;
         }
-        let mut begun = self.seen[suspicion].begun.iter().filter(|record| record.first.variable == unit.first.variable);
-        let record = begun.find(|record| is_free(unit, record, &self.clocks, &mut self.sets))?;
-        let (other, after) = (record.thread, record.first);
-        Some(Support { unit: *unit, other, after, before: None, evidence: Evidence::Predicted })
+        let seen = &self.seen[suspicion];
+        let begun = seen.begun.iter().filter(|record| record.first.variable == unit.first.variable);
+        let locks = self.sets.locks(unit.locks).to_vec();
+        let taken = seen.taken.iter().filter(|(lock, _)| locks.contains(lock)).map(|(_, record)| record);
+        let mut rivals = begun.map(|record| (How::Begins, record)).chain(taken.map(|record| (How::Runs, record)));
+        let (how, record) = rivals.find(|(_, record)| is_free(unit, record, &self.clocks, &mut self.sets))?;
+        let evidence = Evidence::Predicted;
+        Some(Support { unit: *unit, other: record.thread, after: record.first, before: None, evidence, how })
     }
 
     fn conflict(&mut self, unit: &Unit, is_told: bool) -> Option<Support> {
@@ -69,7 +86,8 @@ impl Pairs {
                     && before
                         .is_some_and(|before| unit.first.is_before(&after_access) && before.is_before(&unit.second));
                 let evidence = if observed { Evidence::Observed } else { Evidence::Predicted };
-                let support = Support { unit: *unit, other: after.thread, after: after_access, before, evidence };
+                let (other, how) = (after.thread, How::Conflicts);
+                let support = Support { unit: *unit, other, after: after_access, before, evidence, how };
                 if best.is_none_or(|best| best.evidence < evidence) {
                     best = Some(support);
                 }

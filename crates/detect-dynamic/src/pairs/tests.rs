@@ -35,7 +35,8 @@ fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
         sections: None,
     };
     let (first, second) = (first.to_vec(), second.to_vec());
-    Suspicion { finding, first, second, is_told, is_one_variable: false, is_split: false }
+    let least = Evidence::Predicted;
+    Suspicion { finding, first, second, is_told, least, is_one_variable: false, is_split: false }
 }
 
 fn answer(text: &str, suspicions: Vec<Suspicion>) -> Answered {
@@ -84,6 +85,18 @@ fn a_write_of_another_thread_can_be_put_in_between() {
 fn what_did_come_in_between_is_observed() {
     let text = unit("r(x)", "w(x)").replacen("A|rel(l)|\n", "A|rel(l)|\nB|acq(l)|\nB|w(x)|\nB|rel(l)|\n", 1);
     assert_eq!(evidence(&text, false), OBSERVED);
+}
+
+#[test]
+fn a_suspicion_may_need_to_be_observed() {
+    let found = |text: &str| {
+        let suspicion = suspicion(&[at("m", 1)], &[at("m", 2)], false);
+        answer(text, vec![Suspicion { least: Evidence::Observed, ..suspicion }]).findings.len()
+    };
+    let other = "B|acq(l)|\nB|w(x)|\nB|rel(l)|\n";
+    let unit = unit("r(x)", "w(x)");
+    assert_eq!(found(&format!("{unit}{other}")), 0);
+    assert_eq!(found(&unit.replacen("A|rel(l)|\n", &format!("A|rel(l)|\n{other}"), 1)), 1);
 }
 
 #[test]
@@ -213,6 +226,23 @@ fn another_thread_that_begins_the_same_unit_is_enough_for_what_is_told() {
     assert_eq!(evidence(&format!("{unit}{}", rival.replace("C.m:()V@1", "C.look:()V@1")), true), None, "only looks");
     let unit = format!("A|acq(o)|\n{unit}A|rel(o)|\n");
     assert_eq!(evidence(&format!("{unit}B|acq(o)|\n{rival}B|rel(o)|\n"), true), None, "kept out");
+}
+
+#[test]
+fn another_thread_in_the_same_method_under_the_same_lock_is_enough_for_what_is_told() {
+    let evidence = |text: &str, is_one_variable: bool| {
+        let suspicion = suspicion(&[at("m", 1)], &[at("m", 2)], true);
+        answer(text, vec![Suspicion { is_one_variable, ..suspicion }]).findings.first().map(|finding| finding.evidence)
+    };
+    let unit = unit("r(x)", "w(x)");
+    let other = "B|enter(C.m:()V:2)|\nB|acq(l)|\nB|r(y)|\nB|rel(l)|\nB|exit(2)|\n";
+    assert_eq!(evidence(&format!("{unit}{other}"), true), PREDICTED);
+    assert_eq!(evidence(&format!("{unit}{other}"), false), None, "nobody knows what it would have done");
+    assert_eq!(evidence(&format!("{unit}{}", other.replace("(l)", "(k)")), true), None, "another lock: another object");
+    assert_eq!(evidence(&format!("{unit}{}", other.replace("C.m", "C.n")), true), None, "another method");
+    assert_eq!(evidence(&format!("{unit}A|fork(B)|\n{other}"), true), None, "later");
+    let kept_out = format!("A|acq(o)|\n{unit}A|rel(o)|\nB|acq(o)|\n{other}B|rel(o)|\n");
+    assert_eq!(evidence(&kept_out, true), None, "under a lock around it");
 }
 
 #[test]

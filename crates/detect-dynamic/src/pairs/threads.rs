@@ -1,10 +1,9 @@
 //! What a thread is in the middle of: the locks it holds, and the units that it has begun.
 
-use trace::{ActivationId, BarrierId, Cause, LockId, ThreadId};
+use trace::{ActivationId, BarrierId, Cause, LockId};
 
-use super::Unit;
 use super::records::{Access, Held, Moment};
-use crate::lockset::{Holds, LockSets};
+use crate::lockset::{Holds, LockSet, LockSets};
 
 #[derive(Default)]
 pub(super) struct Thread {
@@ -35,6 +34,8 @@ pub(super) struct First {
     pub(super) access: Access,
     /// What has been held ever since.
     pub(super) held: Held,
+    /// What was held then.
+    pub(super) locks: LockSet,
     /// The activation inside that of the unit that the access belongs to, as far as these are watched.
     pub(super) inside: Option<ActivationId>,
     /// Whether a second part came after it.
@@ -43,12 +44,7 @@ pub(super) struct First {
 
 impl First {
     pub(super) fn new(access: Access, held: Held) -> First {
-        First { access, held, inside: None, is_followed: false }
-    }
-
-    pub(super) fn unit(&mut self, thread: ThreadId, second: Access) -> Unit {
-        self.is_followed = true;
-        Unit::new(thread, self, thread, second)
+        First { access, held, locks: held.any, inside: None, is_followed: false }
     }
 }
 
