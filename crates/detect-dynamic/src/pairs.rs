@@ -248,12 +248,10 @@ impl Pairs {
                 self.access(event, variable, access, interval, tables);
             }
             Action::Acquire { lock, mode, cause, .. } => {
+                thread.holds.acquire(lock, mode, cause);
+                thread.section.get_or_insert(self.now);
                 if !thread.activations.is_empty() {
                     self.takes(event, lock);
-                }
-                if let Some(thread) = self.threads.get_mut(&event.thread) {
-                    thread.holds.acquire(lock, mode, cause);
-                    thread.section.get_or_insert(self.now);
                 }
             }
             Action::Release { lock, mode, cause } => {
@@ -331,6 +329,7 @@ impl Pairs {
             site: event.site,
             stack: event.stack,
             variable: VariableId(0),
+            is_part: false,
             writes: false,
             updates: false,
             interval: None,
@@ -366,6 +365,7 @@ impl Pairs {
             site: event.site,
             stack: event.stack,
             variable,
+            is_part: tables.variable(variable).part != trace::Part::Whole,
             writes: access.writes(),
             updates: access == trace::Access::Update,
             interval,

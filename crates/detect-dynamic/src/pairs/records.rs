@@ -31,6 +31,8 @@ pub(super) struct Access {
     pub(super) site: SiteId,
     pub(super) stack: StackId,
     pub(super) variable: VariableId,
+    /// It is one of many that a lock may guard: an element, or what a container holds.
+    pub(super) is_part: bool,
     pub(super) writes: bool,
     /// An access that is one step by itself: it reads and writes, and no one comes in between.
     pub(super) updates: bool,

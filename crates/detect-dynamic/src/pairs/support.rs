@@ -57,7 +57,8 @@ impl Pairs {
         let seen = &self.seen[suspicion];
         let begun = seen.begun.iter().filter(|record| record.first.variable == unit.first.variable);
         let locks = self.sets.locks(unit.locks).to_vec();
-        let taken = seen.taken.iter().filter(|(lock, _)| locks.contains(lock)).map(|(_, record)| record);
+        let taken = seen.taken.iter().filter(|(lock, _)| !unit.first.is_part && locks.contains(lock));
+        let taken = taken.map(|(_, record)| record);
         let mut rivals = begun.map(|record| (How::Begins, record)).chain(taken.map(|record| (How::Runs, record)));
         let (how, record) = rivals.find(|(_, record)| is_free(unit, record, &self.clocks, &mut self.sets))?;
         let evidence = Evidence::Predicted;

@@ -243,6 +243,10 @@ fn another_thread_in_the_same_method_under_the_same_lock_is_enough_for_what_is_t
     assert_eq!(evidence(&format!("{unit}A|fork(B)|\n{other}"), true), None, "later");
     let kept_out = format!("A|acq(o)|\n{unit}A|rel(o)|\nB|acq(o)|\n{other}B|rel(o)|\n");
     assert_eq!(evidence(&kept_out, true), None, "under a lock around it");
+    let whole = format!("A|acq(l)|\n{unit}A|rel(l)|\n");
+    assert_eq!(evidence(&format!("{whole}{other}"), true), None, "the lock is held throughout");
+    let element = unit.replace("(x)", "(int[]@3[1])");
+    assert_eq!(evidence(&format!("{element}{other}"), true), None, "the lock may be for other elements");
 }
 
 #[test]
