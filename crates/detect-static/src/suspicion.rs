@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use finding::{Evidence, Finding, SectionPair, Suspicion, rules};
 use location::{MethodPlace, Place, Site};
-use program::outline::{Action, Member};
+use program::outline::{Action, EventId, Member};
 use program::summary::{Access, AccessId, Root, Spot, Summary};
 use program::{MethodId, Variable, Whole};
 
@@ -83,6 +83,10 @@ impl Asking<'_> {
 
     /// Adds reads of the variables whose old value gets to an access in a later section, and these accesses.
     fn follow_values(&self, first: &mut BTreeSet<AccessId>, second: &mut BTreeSet<AccessId>) {
+        let events = |accesses: &BTreeSet<AccessId>| -> BTreeSet<EventId> {
+            accesses.iter().map(|id| self.access(*id).event).collect()
+        };
+        let (reading, writing) = (events(first), events(second));
         for (id, access) in self.accesses() {
             let Some(written) = Variable::of(self.whole.program, access).filter(|_| access.is_write) else { continue };
             for influence in access.value.iter().chain(&access.control) {
@@ -90,7 +94,9 @@ impl Asking<'_> {
                 let origin = self.access(read);
                 let has_ended = origin.held.iter().any(|section| influence.ended.contains(section));
                 // A virtual call has several targets, each with a variable of its own, and the finding names one.
-                let is_same = Variable::of(self.whole.program, origin) == Some(written);
+                let is_same = Variable::of(self.whole.program, origin) == Some(written)
+                    && reading.contains(&origin.event)
+                    && writing.contains(&access.event);
                 if has_ended && (is_same || self.is_asked(origin) && self.is_asked(access)) {
                     first.insert(read);
                     second.insert(id);
