@@ -70,6 +70,7 @@ impl<'f> Finder<'f> {
     fn stores_to(&self, field: FieldId) -> &'f StoresOf {
         self.stores.fields[field.0 as usize].get_or_init(|| {
             let mut stores = StoresOf::default();
+            self.outlines.make_here(self.library.users(field));
             for method in self.library.users(field) {
                 let Some(outline) = self.outline(*method) else { continue };
                 for (touched, at, is_put) in stores_of(self.library, *method, outline) {
@@ -458,6 +459,5 @@ pub(super) fn makes(objects: &Objects, register: u32) -> bool {
 
 /// Whether a call has no receiver.
 pub(crate) fn is_static(program: &Program, method: MethodName, arguments: &[Argument]) -> bool {
-    classfile::parse_method(program.names.text(method.descriptor), &program.names)
-        .is_none_or(|descriptor| descriptor.parameters.len() == arguments.len())
+    classfile::split_method(program.names.text(method.descriptor)).is_none_or(|(count, _)| count == arguments.len())
 }
