@@ -20,6 +20,7 @@
 mod clock;
 mod explain;
 mod records;
+mod seen;
 mod support;
 mod threads;
 
@@ -27,15 +28,15 @@ mod threads;
 mod tests;
 
 use finding::{Evidence, Finding, Suspicion};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use trace::{
     Action, ActivationId, Cause, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
 };
 
-use crate::lockset::{LockSet, LockSets};
-use clock::{Clock, Clocks};
+use crate::lockset::LockSets;
+use clock::Clocks;
 use records::{Access, Held, Index, Moment, Record};
-use support::Support;
+use seen::{Seen, Unit};
 use threads::{Activation, First, Open, Thread};
 
 /// The name of the detector.
@@ -79,90 +80,6 @@ enum Part {
     First,
 }
 
-/// What is known about one suspicion.
-#[derive(Default)]
-struct Seen {
-    /// How many units ran.
-    units: u64,
-    support: Option<Support>,
-    /// Units that nobody came in between so far; whoever comes later may.
-    waiting: Vec<Unit>,
-    known: FxHashSet<UnitKey>,
-    /// First parts that ran as tasks of their own, and who ran them.
-    tasks: Vec<(ThreadId, First)>,
-    /// First parts of different threads, which a unit of another thread has for rivals.
-    begun: Vec<Record>,
-    /// Locks that different threads took in the method, whichever way they went in it.
-    taken: Vec<(LockId, Record)>,
-    /// Units that somebody came in between.
-    observed: u64,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Unit {
-    thread: ThreadId,
-    first: Access,
-    /// Who did the second part: another thread, if the parts are tasks.
-    last_thread: ThreadId,
-    second: Access,
-    held: Held,
-    /// What was held at the first access.
-    locks: LockSet,
-    /// Whether the second part ran, as against being filled in.
-    has_run: bool,
-}
-
-type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, Clock, Clock, bool);
-
-impl Unit {
-    fn new(thread: ThreadId, first: &First, last_thread: ThreadId, second: Access) -> Unit {
-        Unit { thread, first: first.access, last_thread, second, held: first.held, locks: first.locks, has_run: true }
-    }
-}
-
-impl Seen {
-    /// First parts of tasks that are kept.
-    const MOST_TASKS: usize = 64;
-
-    fn task(&mut self, thread: ThreadId, first: First) {
-        let is_same = |known: &(ThreadId, First)| known.0 == thread && known.1.access.site == first.access.site;
-        self.tasks.retain(|known| !is_same(known));
-        if self.tasks.len() == Seen::MOST_TASKS {
-            self.tasks.remove(0);
-        }
-        self.tasks.push((thread, First { held: Held::NOTHING, ..first }));
-    }
-
-    /// Notes who began a unit on what; of those that are alike one is enough.
-    fn begin(&mut self, record: Record) {
-        if self.support.is_none()
-            && self.begun.len() < Pairs::MOST_WAITING
-            && !self.begun.iter().any(|known| known.is_alike(&record) && known.first.variable == record.first.variable)
-        {
-            self.begun.push(record);
-        }
-    }
-
-    /// Notes who takes which lock in the method.
-    fn take(&mut self, lock: LockId, record: Record) {
-        if self.support.is_none()
-            && self.taken.len() < Pairs::MOST_WAITING
-            && !self.taken.iter().any(|(known, other)| *known == lock && other.is_alike(&record))
-        {
-            self.taken.push((lock, record));
-        }
-    }
-
-    /// Units of a second part and the first parts that surely came before it.
-    fn after_tasks(&self, thread: ThreadId, second: Access, clocks: &Clocks) -> Vec<Unit> {
-        let is_before = |first: &(ThreadId, First)| {
-            first.0 == thread || clocks.is_before(first.0, first.1.access.clock, second.clock)
-        };
-        let firsts = self.tasks.iter().filter(|first| is_before(first));
-        firsts.map(|(by, first)| Unit::new(*by, first, thread, second)).collect()
-    }
-}
-
 /// What one run says.
 pub struct Answered {
     pub findings: Vec<Finding>,
@@ -177,6 +94,8 @@ pub struct Answered {
 impl Pairs {
     /// Different units of one suspicion that are kept to wait for other threads.
     const MOST_WAITING: usize = 64;
+    /// Beyond, nobody counts how often it happened.
+    const MOST_COUNTED: u64 = 1_000;
 
     /// `most_records` bounds what is kept of other threads' accesses.
     pub fn new(suspicions: Vec<Suspicion>, most_records: usize) -> Pairs {
@@ -471,7 +390,8 @@ impl Pairs {
 
     fn unit(&mut self, suspicion: usize, unit: Unit) {
         let seen = &self.seen[suspicion];
-        if seen.support.is_some_and(|support| support.evidence >= Evidence::Observed) {
+        // What did not run is never more than predicted.
+        if seen.observed >= Pairs::MOST_COUNTED || (!unit.has_run && seen.support.is_some()) {
             return;
         }
         if let Some(support) = self.support(&unit, suspicion) {

@@ -3,9 +3,10 @@
 use finding::{Evidence, Finding, Step, Suspicion, Thread};
 use trace::Tables;
 
+use super::COMMIT_NODES;
 use super::records::Access;
-use super::support::How;
-use super::{COMMIT_NODES, Seen, Support};
+use super::seen::Seen;
+use super::support::{How, Support};
 use crate::places::{callers, place, readable};
 
 pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tables: &Tables) -> Finding {

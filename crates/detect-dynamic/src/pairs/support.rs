@@ -3,9 +3,10 @@
 use finding::Evidence;
 use trace::ThreadId;
 
+use super::Pairs;
 use super::clock::Clocks;
 use super::records::{Access, Index, Record};
-use super::{Pairs, Unit};
+use super::seen::Unit;
 use crate::lockset::LockSets;
 
 /// Why a suspicion is right.
