@@ -37,6 +37,15 @@ pub(super) struct Looking<'l> {
 
 /// The stale uses that come together in this method: one for each variable, the one that says most.
 pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
+    chosen(whole, method, |looking, stale| looking.is_wrong(stale) && looking.is_exposed(stale))
+}
+
+/// Those that would be mistakes if other threads could get in between, which the code speaks against.
+pub(super) fn doubtful_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
+    chosen(whole, method, |looking, stale| looking.is_wrong(stale) && !looking.is_exposed(stale))
+}
+
+fn chosen(whole: &Whole<'_>, method: MethodId, is_meant: impl Fn(&Looking<'_>, &Stale) -> bool) -> Vec<Stale> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     if summary.sections.is_empty() {
         return Vec::new();
@@ -52,7 +61,7 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     };
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
-        if !kept.iter().any(|told| is_told(told, &stale)) && looking.is_mistake(&stale) {
+        if !kept.iter().any(|told| is_told(told, &stale)) && is_meant(&looking, &stale) {
             kept.push(stale);
         }
     }
@@ -231,13 +240,18 @@ impl Looking<'_> {
         })
     }
 
-    fn is_mistake(&self, stale: &Stale) -> bool {
+    /// Whether it is a mistake, if another thread can get in between.
+    fn is_wrong(&self, stale: &Stale) -> bool {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && self.belong_together(stale)
             && !idioms::is_correct(self, stale)
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
-            && !self.is_covered(stale)
+    }
+
+    /// Whether another thread can get in between, by what the code says of locks and threads.
+    fn is_exposed(&self, stale: &Stale) -> bool {
+        !self.is_covered(stale)
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
     }
 
