@@ -17,7 +17,9 @@
 mod contention;
 mod explain;
 mod idioms;
+mod kept;
 mod rules;
+mod skew;
 mod strict;
 
 use finding::Finding;
@@ -35,10 +37,11 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 fn check(whole: &Whole<'_>) -> Checked {
     let methods: Vec<_> = whole.program.methods().collect();
+    let decided = skew::decided(whole, &methods);
     let findings = methods
         .par_iter()
         .flat_map_iter(|method| {
-            let stale = rules::stale_uses(whole, *method);
+            let stale = rules::stale_uses(whole, *method, &decided);
             let mut findings: Vec<Finding> =
                 stale.iter().map(|stale| explain::explain(whole, *method, stale)).collect();
             if whole.settings.strict {

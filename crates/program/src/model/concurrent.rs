@@ -2,7 +2,7 @@
 //! client can hold, and operations that are atomic as a whole.
 
 use super::call::State::{Contents, Value};
-use super::call::{OrderKind, When};
+use super::call::{OrderKind, Product, When};
 use super::line::Gives::{Fresh, FromState, Removed, RemovedInto, Unrelated};
 use super::line::{Line, OWN, OWN_WHOLE, Table, cursor, does, makes, part, reads, removes, table, updates, writes};
 
@@ -12,7 +12,7 @@ const CONCURRENT_HASH_MAP: &[Line] = &[
     reads("mappingCount"),
     cursor("keys elements"),
     part("keySet(Object)"),
-    makes("newKeySet"),
+    makes("newKeySet").product(Product::Concurrent),
     makes("<init>(Map)").reading(0),
     reads("forEach(long,BiConsumer) forEachKey(long,Consumer) forEachValue(long,Consumer)")
         .gives(Unrelated)

@@ -4,15 +4,16 @@ use std::cell::RefCell;
 
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::decide::{Guard, used};
 use super::holding::Holdings;
 use super::influences::Gathering;
-use super::inside::is_local;
+use super::inside::Put;
 use super::order::components;
-use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
+use super::{
+    Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection, Waiting,
+};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
@@ -179,14 +180,17 @@ impl<'c> Compose<'c> {
             known,
             summary: Summary::default(),
             last_held: Vec::new(),
+            last_waits: Vec::new(),
+            at: EventId(0),
             own: Vec::new(),
             influence: vec![Influences::default(); outline.events.len()],
             result_name: vec![None; outline.events.len()],
             result_class: vec![None; outline.events.len()],
+            element_of: vec![None; outline.events.len()],
             controls: Vec::new(),
             is_used: used(outline),
             is_taken: vec![false; outline.events.len()],
-            inside: FxHashMap::default(),
+            inside: Vec::new(),
             guards: Vec::new(),
         };
         composing.run()
@@ -217,7 +221,7 @@ pub(super) struct Composing<'c, 's> {
     pub(super) program: &'c Program,
     pub(super) calls: &'c Calls,
     pub(super) holdings: &'c Holdings,
-    method: MethodName,
+    pub(super) method: MethodName,
     /// Methods that call each other, this one among them.
     pub(super) component: &'c [MethodId],
     pub(super) outline: &'c Outline,
@@ -225,6 +229,10 @@ pub(super) struct Composing<'c, 's> {
     pub(super) summary: Summary,
     /// By access: what was held there in the last pass, for accesses that this pass has not come to.
     last_held: Vec<SectionSet>,
+    /// The waits that the last pass found.
+    pub(super) last_waits: Vec<Waiting>,
+    /// The event that is being put in.
+    pub(super) at: EventId,
     /// By section of the outline: its number in the summary, or that of the section it is a part of.
     own: Vec<Option<usize>>,
     /// By event: where the value that it yields comes from.
@@ -232,6 +240,8 @@ pub(super) struct Composing<'c, 's> {
     /// By event: the name of the object that it yields, from this method's side.
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
+    /// By event: what it goes over, if it yields one element after the other.
+    pub(super) element_of: Vec<Option<Name>>,
     /// What decides whether the events of a block happen, where that is settled.
     pub(super) controls: Vec<(u32, SectionSet, Influences)>,
     /// By event: whether a condition or the result depends on what it yields.
@@ -239,7 +249,7 @@ pub(super) struct Composing<'c, 's> {
     /// By event: whether it yields what was taken out of a container.
     pub(super) is_taken: Vec<bool>,
     /// What was put into objects that only this method has a name for.
-    pub(super) inside: FxHashMap<Start, Influences>,
+    pub(super) inside: Vec<Put>,
     /// Calls that throw on some condition.
     pub(super) guards: Vec<Guard>,
 }
@@ -253,6 +263,7 @@ impl Composing<'_, '_> {
             let last = std::mem::take(&mut self.summary);
             self.last_held.clear();
             self.last_held.extend(last.accesses.iter().map(|access| access.held));
+            self.last_waits = last.waits;
             // Growing step by step would move large pieces again and again.
             self.summary.accesses = last.accesses;
             self.summary.accesses.clear();
@@ -263,7 +274,8 @@ impl Composing<'_, '_> {
             self.own_sections();
             let before = looks_ahead.then(|| (self.influence.clone(), self.result_name.clone()));
             for (index, event) in self.outline.events.iter().enumerate() {
-                self.event(EventId(index as u32), event);
+                self.at = EventId(index as u32);
+                self.event(self.at, event);
             }
             match before {
                 Some((influence, name)) if influence != self.influence || name != self.result_name => {}
@@ -350,6 +362,19 @@ impl Composing<'_, '_> {
     pub(super) fn gather(&self, all: &mut Gathering, sources: &Sources) {
         for source in sources {
             let ended = self.sections(source.ended);
+            if let Origin::Event(event) = source.origin
+                && let waited = self.let_go_since(event)
+                && !waited.is_empty()
+            {
+                for influence in &self.influence[event.index()] {
+                    let open = match influence.root {
+                        Root::Access(access) => self.held_at(access).intersection(waited),
+                        Root::Parameter(_) => SectionSet::default(),
+                    };
+                    all.add(Influence { root: influence.root, ended: influence.ended.union(ended).union(open) });
+                }
+                continue;
+            }
             match source.origin {
                 Origin::Parameter(position) => all.add(Influence { root: Root::Parameter(position), ended }),
                 Origin::Event(event) if ended.is_empty() => all.add_all(&self.influence[event.index()]),
@@ -405,7 +430,8 @@ impl Composing<'_, '_> {
                 self.add_own(id, event, base, *member, address, Some((value, stored)));
             }
             Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
-            Action::Lambda { .. } | Action::Wait(_) => {}
+            Action::Wait(sections) => self.wait(id, event, *sections),
+            Action::Lambda { .. } => {}
         }
     }
 
@@ -455,13 +481,7 @@ impl Composing<'_, '_> {
         if self.is_full() {
             return None;
         }
-        if access.is_write && is_local(&access.base) && !access.value.is_empty() {
-            let known = self.inside.entry(access.base.start).or_default();
-            let mut all = Gathering::default();
-            all.add_all(known);
-            all.add_all(&access.value);
-            *known = all.finish();
-        }
+        self.put(&access);
         self.summary.accesses.push(access);
         Some(AccessId(self.summary.accesses.len() as u32 - 1))
     }

@@ -23,7 +23,13 @@ impl Composing<'_, '_> {
         if !event.waited.is_empty() {
             return self.control_after_waits(event);
         }
-        let known = self.controls.iter().rev().find(|(block, held, _)| *block == event.block && *held == event.held);
+        let has_waits = !self.last_waits.is_empty() || !self.summary.waits.is_empty();
+        let known = self
+            .controls
+            .iter()
+            .rev()
+            .filter(|_| !has_waits)
+            .find(|(block, held, _)| *block == event.block && *held == event.held);
         if let Some((_, _, control)) = known {
             return control.clone();
         }

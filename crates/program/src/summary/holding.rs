@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::ir::{Body, Constant, Op};
-use crate::model::{CallModel, Product, Section};
+use crate::model::{CallModel, Product, Returns, Section};
 use crate::outline::{Action, Member, Object, Outline, Start};
 
 /// What is known of the objects that a field, or a register, holds.
@@ -125,6 +125,9 @@ fn factory(program: &Program, calls: &Calls, method: MethodName) -> Holding {
         Some(CallModel { product: Some(Product::Synchronized), .. }) => {
             Holding { class: None, section: Some(Section::Monitor) }
         }
+        Some(CallModel { product: Some(Product::Concurrent), .. }) => {
+            Holding { class: None, section: Some(Section::Own) }
+        }
         _ => Holding::default(),
     }
 }
@@ -140,12 +143,27 @@ fn is_foreign(outline: &Outline, object: &Object) -> bool {
 
 fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {
     match action {
-        Action::Call { method, .. } => factory(program, calls, *method),
+        Action::Call { method, arguments, .. } => match calls.model(program, *method, method.class) {
+            // A thin layer over another container is as safe as that one.
+            Some(CallModel { returns: Returns::Argument(index), .. }) => {
+                let layered = arguments.get(usize::from(index)).and_then(|argument| argument.made);
+                let section = layered.map(|class| calls.section_of(program, class));
+                Holding { class: None, section: section.filter(|section| *section != Section::None) }
+            }
+            _ => factory(program, calls, *method),
+        },
         _ => Holding::default(),
     }
 }
 
 impl Calls {
+    /// The section that a call on a container of this class is, by what the library says of `size`.
+    pub(super) fn section_of(&self, program: &Program, class: ClassName) -> Section {
+        let [name, descriptor] = ["size", "()I"].map(|text| program.names.intern(text));
+        let model = self.look_up_model(program, MethodName { class, name, descriptor }, class);
+        model.map_or(Section::None, |model| model.section)
+    }
+
     /// What the library says of a call on an object of this class.
     pub fn model(&self, program: &Program, method: MethodName, receiver: ClassName) -> Option<CallModel> {
         match self.modelled.get(&method) {

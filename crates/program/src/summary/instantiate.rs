@@ -2,14 +2,18 @@
 
 use classfile::CallKind;
 use location::MethodName;
+use smallvec::SmallVec;
 
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{
-    Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary, SummarySection,
+    Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary, SummarySection,
 };
 use crate::class::MethodId;
-use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Start};
+
+/// More functions than this that a method runs are not told of.
+const MAX_RUNS: usize = 4;
 
 impl Composing<'_, '_> {
     pub(super) fn call(
@@ -30,6 +34,14 @@ impl Composing<'_, '_> {
         };
         let mut is_known = false;
         self.influence[id.index()] = Influences::default();
+        if kind == CallKind::Interface
+            && let Some([Object::Parameter(parameter)]) = arguments.first().map(|first| first.objects.as_slice())
+        {
+            let held = self.sections(event.held);
+            let mut given = Gathering::default();
+            arguments[1..].iter().for_each(|argument| self.given(&mut given, argument, held));
+            self.add_run(Run { parameter: *parameter, given: given.finish(), held });
+        }
         if let Some((target, mut given)) = self.lambda(arguments.first()) {
             given.extend(arguments[1..].iter().cloned());
             if let Some(callee) = (self.known)(target) {
@@ -61,6 +73,13 @@ impl Composing<'_, '_> {
             self.is_taken[id.index()] = callee.hands_over;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+        }
+    }
+
+    fn add_run(&mut self, run: Run) {
+        let runs = &mut self.summary.runs;
+        if runs.len() < MAX_RUNS && !runs.contains(&run) {
+            runs.push(run);
         }
     }
 
@@ -107,6 +126,7 @@ impl Composing<'_, '_> {
         match around {
             Around::Caller => {}
             Around::Section(section) => held.insert(section),
+            Around::Sections(sections) => held = sections,
             Around::Nothing => held = SectionSet::default(),
         }
         let given = |argument: &Argument| {
@@ -114,7 +134,7 @@ impl Composing<'_, '_> {
             self.given(&mut all, argument, held);
             match around {
                 Around::Nothing => self.brought_to(all.finish(), held),
-                Around::Caller | Around::Section(_) => all.finish(),
+                Around::Caller | Around::Section(_) | Around::Sections(_) => all.finish(),
             }
         };
         let given: Vec<Influences> = arguments.iter().map(given).collect();
@@ -133,6 +153,15 @@ impl Composing<'_, '_> {
                 };
                 sections.push(number);
             }
+        }
+        if !matches!(around, Around::Nothing) {
+            self.callee_waits(
+                id,
+                callee,
+                held,
+                |own, lock| own.translate(lock, arguments),
+                |set| mapped(set, &sections),
+            );
         }
         let control =
             if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
@@ -189,6 +218,16 @@ impl Composing<'_, '_> {
             let added = self.add_access(put);
             through.accesses.push(added);
         }
+        let runs: SmallVec<[Run; 1]> = callee
+            .runs
+            .iter()
+            .filter(|_| !matches!(around, Around::Nothing))
+            .map(|run| Run {
+                parameter: run.parameter,
+                given: through.of(&run.given),
+                held: mapped(run.held, &sections).union(held),
+            })
+            .collect();
         // Sections of the callee have ended when it returns; those that were open before go on.
         let own = self.brought_to(through.of(&callee.result), held);
         let question = self.brought_to(through.of(&callee.refusals), held);
@@ -199,11 +238,25 @@ impl Composing<'_, '_> {
             if let Root::Access(access) = influence.root
                 && let Some(access) = self.summary.accesses.get(access.index())
             {
-                result.add_all(&self.contents(&access.base, held));
+                let part = match access.member {
+                    Member::Field(field) => extend(access.base.clone(), &[NameStep::Field(field)]),
+                    _ => access.base.clone(),
+                };
+                result.add_all(&self.contents(&part, held));
             }
         }
         self.influence[id.index()] = result.finish();
         self.add_guard(id, question);
+        for run in runs {
+            let function = arguments.get(usize::from(run.parameter));
+            if let Some((target, captured)) = self.lambda(function) {
+                if let Some(body) = (self.known)(target) {
+                    self.instantiate(id, event, &captured, body, Around::Sections(run.held), &run.given);
+                }
+            } else if let Some([Object::Parameter(parameter)]) = function.map(|argument| argument.objects.as_slice()) {
+                self.add_run(Run { parameter: *parameter, ..run });
+            }
+        }
     }
 }
 
@@ -214,6 +267,8 @@ pub(super) enum Around {
     Caller,
     /// That, and a section that the call itself is.
     Section(usize),
+    /// These sections: those of the code that runs it.
+    Sections(SectionSet),
     /// Nothing: it runs later, or elsewhere.
     Nothing,
 }

@@ -11,7 +11,7 @@ use super::instantiate::Around;
 use super::{Access, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -38,7 +38,14 @@ impl Composing<'_, '_> {
                 CallModel { access: model::Access::None, section: Section::None, returns: Returns::Computed, ..model };
         }
         let is_static = arguments.len() == self.parameter_count(method);
-        let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
+        let mut object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
+        if let Some(map) = self.entry_of(method, arguments) {
+            model = model.within(Section::Own);
+            object = Some(map);
+        }
+        if let (Target::Viewed, Returns::FromState) = (model.target, model.returns) {
+            self.element_of[id.index()] = object.clone();
+        }
         let section = self.library_section(id, event, model, object.as_ref());
         let skip = usize::from(!is_static);
         self.is_taken[id.index()] = match model.returns {
@@ -75,6 +82,19 @@ impl Composing<'_, '_> {
             }
             _ => Holding::default(),
         }
+    }
+
+    /// The map that an entry was got from by going over it, where each look at the entry's value is a look at the map.
+    fn entry_of(&self, method: MethodName, arguments: &[Argument]) -> Option<Name> {
+        let names = &self.program.names;
+        if names.text(method.name) != "getValue" || names.text(method.class.0) != "java/util/Map$Entry" {
+            return None;
+        }
+        let Name { start: Start::Result(event), steps } = &arguments.first()?.name else { return None };
+        let map = self.element_of.get(event.index())?.clone().filter(|_| steps.is_empty())?;
+        let field = crate::variable::holder(&map)?;
+        let class = self.holdings.get(self.program, field).class?;
+        (self.calls.section_of(self.program, class) == Section::Own).then_some(map)
     }
 
     fn library_section(
@@ -136,6 +156,7 @@ impl Composing<'_, '_> {
                 .unwrap_or_default(),
             _ => Influences::default(),
         };
+        let is_removal = self.is_removal(event);
         for effect in model.effects() {
             let base = match effect.target {
                 Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
@@ -151,7 +172,10 @@ impl Composing<'_, '_> {
                 }
                 let mut value = Gathering::default();
                 if is_write {
-                    value.add_all(&given);
+                    // What is to be removed is not what is written.
+                    if !is_removal {
+                        value.add_all(&given);
+                    }
                     if let Some(read) = seen {
                         value.add_all(&Influences::one(Root::Access(read)));
                     }
@@ -186,6 +210,14 @@ impl Composing<'_, '_> {
         }
     }
 
+    /// Whether a call removes the object that it is given.
+    fn is_removal(&self, event: &Event) -> bool {
+        let Action::Call { method, .. } = &event.action else { return false };
+        let names = &self.program.names;
+        names.text(method.name).starts_with("remove")
+            && names.text(method.descriptor).starts_with("(Ljava/lang/Object;")
+    }
+
     /// Whether a call reads state that its result or its write shows.
     fn is_read(&self, model: CallModel, access: model::Access) -> bool {
         access.reads() || (access.writes() && matches!(model.returns, Returns::FromState))
@@ -208,15 +240,18 @@ impl Composing<'_, '_> {
             arguments.iter().for_each(|argument| composing.given(&mut all, argument, held));
             all.finish()
         };
+        let is_own = object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object));
         let result = match model.returns {
+            // What is taken out of an object that only this method knows was put there by it.
+            Returns::Removed if object.as_ref().is_some_and(|object| matches!(object.start, Start::New(_))) => {
+                object.as_ref().map(|object| self.contents(object, held)).unwrap_or_default()
+            }
             Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {
                 Influences::default()
             }
             Returns::Computed => all(self, arguments),
             // What an object holds that only this method knows comes from where the object and its parts came from.
-            Returns::FromState if object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object)) => {
-                joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
-            }
+            Returns::FromState if is_own => joined(&read, &all(self, &arguments[..skip.min(arguments.len())])),
             Returns::FromState => read,
             Returns::Fresh => joined(&read, &all(self, arguments)),
             Returns::Receiver | Returns::View(_) => {

@@ -17,6 +17,7 @@ mod instantiate;
 mod library;
 mod order;
 mod uses;
+mod waits;
 
 use location::{ClassName, MethodName};
 
@@ -117,6 +118,27 @@ pub struct Access {
     pub compared: Vec<Compared>,
 }
 
+/// A lock that is let go and taken again, by the method or by something it calls.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The event in the summarised method that it belongs to.
+    pub event: EventId,
+    pub lock: Name,
+    pub kind: LockKind,
+    /// The sections that are open there on that lock.
+    pub sections: SectionSet,
+}
+
+/// A function that the method is given, and runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run {
+    pub parameter: u16,
+    /// Where what it is given comes from.
+    pub given: Influences,
+    /// Sections that are open around it.
+    pub held: SectionSet,
+}
+
 /// Two values that were compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compared {
@@ -129,6 +151,9 @@ pub struct Compared {
 pub struct Summary {
     pub sections: Vec<SummarySection>,
     pub accesses: Vec<Access>,
+    pub waits: Vec<Waiting>,
+    /// Functions among the parameters that it runs before it returns.
+    pub runs: Vec<Run>,
     /// Where the result comes from.
     pub result: Influences,
     /// Where the conditions come from that decide whether it throws instead of returning.
