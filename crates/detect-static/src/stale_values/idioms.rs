@@ -19,6 +19,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_set_if_different_by_call(stale, write)
         || looking.is_validated(stale, write)
         || looking.is_harmless(stale, write)
+        || looking.is_gone_either_way(stale, write)
 }
 
 /// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
@@ -170,6 +171,10 @@ impl Looking<'_> {
     /// Whether the write makes sure that what was read still holds: it is told what to expect, it is one step with a
     /// read of its own, or a fresh read in its section vouches for the old one.
     fn is_validated(&self, stale: &Stale, write: &Access) -> bool {
+        // What says whether it was done, and is listened to, does not do it twice.
+        if write.is_refusing && stale.how == Use::Written && stale.variable == stale.written {
+            return true;
+        }
         if comes_from(&write.expects, stale.read) || stale.how == Use::Decides && self.expects_same(stale, write) {
             return true;
         }
@@ -274,6 +279,28 @@ impl Looking<'_> {
             && (write.is_repeatable && self.access(stale.read).is_keyed && !self.decides_more(stale, write)
                 || self.is_one_way(stale.variable)
                     && (self.is_signal(stale.variable) || !self.decides_more(stale, write)))
+    }
+
+    /// Whether something is removed that was found to be there: the very element, or a key whose presence was asked. If
+    /// it has gone meanwhile, nothing happens.
+    fn is_gone_either_way(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && write.is_removal
+            && (self.asks_presence(read) && !self.decides_more(stale, write)
+                || !write.is_mapped && comes_from(&write.address, stale.read))
+    }
+
+    /// Whether a read is a question whether something is there.
+    fn asks_presence(&self, read: &Access) -> bool {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method);
+        let outline = method.and_then(|method| self.whole.summaries.outline(method));
+        let event = outline.and_then(|outline| outline.events.iter().find(|event| event.pc == read.spot.pc));
+        match event.map(|event| &event.action) {
+            Some(Action::Call { method, .. }) => self.whole.program.names.text(method.name).starts_with("contains"),
+            _ => false,
+        }
     }
 
     /// Whether somebody writes the variable without asking: then it does not say who may go on.

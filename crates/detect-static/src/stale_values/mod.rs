@@ -6,7 +6,7 @@
 //!
 //! Reports: `stale-value` where the old value flows into what is written, `check-then-act` where it only decides
 //! whether something is written.
-//! Misses: values that only reach other reads; values that wait in fields or are captured by tasks; sections more than a
+//! Misses: values that only reach other reads; values that wait in fields which others touch, too; sections more than a
 //! few calls away.
 //! May be wrong when: two objects of one class are taken for one, or a second check stands in an unknown form.
 //! Method: detecting stale values by data flow, one section at a time; departs from it by reporting only what reaches
@@ -36,6 +36,7 @@ pub(crate) const DETECTOR: Detector = Detector {
 };
 
 fn check(whole: &Whole<'_>) -> Checked {
+    whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
     let decided = skew::decided(whole, &methods);
     let findings = methods

@@ -87,6 +87,11 @@ impl Looking<'_> {
                     let influence = &influence;
                     let Root::Access(read) = influence.root else { continue };
                     let Some(variable) = self.shared(self.access(read)) else { continue };
+                    // What is to be removed is not what is written.
+                    let is_address = || write.address.iter().any(|address| address.root == influence.root);
+                    if how == Use::Written && write.is_removal && is_address() {
+                        continue;
+                    }
                     // That something is open, in order or not over is asked in passing; an amount is asked for a reason.
                     if number == 2 && variable != written {
                         continue;

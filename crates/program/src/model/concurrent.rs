@@ -48,7 +48,7 @@ const RETRYING_FUNCTIONS: &[Line] = &[
 
 const BLOCKING_QUEUE: &[Line] = &[
     writes("put(Object)"),
-    writes("offer(Object,long,TimeUnit)").gives(FromState),
+    writes("offer(Object,long,TimeUnit)").gives(FromState).telling(),
     removes("take"),
     removes("poll(long,TimeUnit)").telling(),
     updates("drainTo").writing(0).gives(RemovedInto(0)),
@@ -57,7 +57,7 @@ const BLOCKING_QUEUE: &[Line] = &[
 
 const BLOCKING_DEQUE: &[Line] = &[
     writes("putFirst(Object) putLast(Object)"),
-    writes("offerFirst(Object,long,TimeUnit) offerLast(Object,long,TimeUnit)").gives(FromState),
+    writes("offerFirst(Object,long,TimeUnit) offerLast(Object,long,TimeUnit)").gives(FromState).telling(),
     removes("takeFirst takeLast"),
     removes("pollFirst(long,TimeUnit) pollLast(long,TimeUnit)").telling(),
 ];

@@ -1,11 +1,12 @@
 //! Objects that only the method itself has a name for, what was put into them, and what a read yields.
 
+use location::FieldName;
 use smallvec::SmallVec;
 
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{Access, Influences, Root, SummarySection};
-use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start};
 
 /// More things than this that are put into objects are not told apart.
 const MAX_PUTS: usize = 64;
@@ -49,6 +50,19 @@ impl Composing<'_, '_> {
             call: Some(id),
             inside: self.sections(event.held),
             is_method: true,
+        })
+    }
+
+    /// What an object that is made here was given for a field that keeps it.
+    pub(super) fn kept(&self, register: u32, field: FieldName) -> Option<&Name> {
+        let position = self.holdings.kept(self.program, field)?;
+        let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
+        self.outline.events.iter().find_map(|event| match &event.action {
+            Action::Call { method, arguments, .. } if self.program.names.text(method.name) == "<init>" => {
+                let is_made = arguments.first().is_some_and(|first| first.objects.iter().any(is_it));
+                arguments.get(usize::from(position)).filter(|_| is_made).map(|given| &given.name)
+            }
+            _ => None,
         })
     }
 

@@ -8,7 +8,7 @@ use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::instantiate::Around;
-use super::{Access, Influences, Root, SummarySection};
+use super::{Access, Comparisons, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Start};
@@ -172,10 +172,7 @@ impl Composing<'_, '_> {
                 }
                 let mut value = Gathering::default();
                 if is_write {
-                    // What is to be removed is not what is written.
-                    if !is_removal {
-                        value.add_all(&given);
-                    }
+                    value.add_all(&given);
                     if let Some(read) = seen {
                         value.add_all(&Influences::one(Root::Access(read)));
                     }
@@ -194,8 +191,14 @@ impl Composing<'_, '_> {
                     expects: if is_write { expects.clone() } else { Influences::default() },
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
+                    is_refusing: is_write
+                        && model.key.is_some()
+                        && model.revalidates == Some(Revalidation::ByResult)
+                        && self.is_used[id.index()],
+                    is_removal: is_write && is_removal,
+                    is_mapped: model.returns == Returns::Removed,
                     is_keyed: model.key.is_some(),
-                    compared: if is_write { self.compared(event) } else { Vec::new() },
+                    compared: if is_write { self.compared(event) } else { Comparisons::default() },
                 });
                 if !is_write {
                     seen = added;
@@ -210,12 +213,13 @@ impl Composing<'_, '_> {
         }
     }
 
-    /// Whether a call removes the object that it is given.
+    /// Whether a call removes the object that it is given, or those in a collection.
     fn is_removal(&self, event: &Event) -> bool {
         let Action::Call { method, .. } = &event.action else { return false };
         let names = &self.program.names;
+        let descriptor = names.text(method.descriptor);
         names.text(method.name).starts_with("remove")
-            && names.text(method.descriptor).starts_with("(Ljava/lang/Object;")
+            && (descriptor.starts_with("(Ljava/lang/Object;)") || descriptor.starts_with("(Ljava/util/Collection;)"))
     }
 
     /// Whether a call reads state that its result or its write shows.
@@ -318,18 +322,20 @@ fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
     if matches!(model.returns, Returns::Replaced(_)) {
         return true;
     }
-    model.access == model::Access::Update
-        && match model.revalidates {
-            Some(Revalidation::Expects(_)) => true,
-            Some(Revalidation::ByResult) => is_used,
-            // What is added to what is there is added in any case.
-            None => !(model.runs.is_empty() || model.key.is_some() && model.runs.contains(2)),
-        }
+    let is_update = model.access == model::Access::Update;
+    match model.revalidates {
+        Some(Revalidation::ByResult) => is_used,
+        Some(Revalidation::Expects(_)) => is_update,
+        // What is added to what is there is added in any case.
+        None => is_update && !(model.runs.is_empty() || model.key.is_some() && model.runs.contains(2)),
+    }
 }
 
 /// Whether to do it twice is to do it once, and the answer tells which it was.
 fn is_repeatable(model: CallModel) -> bool {
-    model.revalidates == Some(Revalidation::ByResult) && model.returns == Returns::FromState
+    model.access == model::Access::Update
+        && model.revalidates == Some(Revalidation::ByResult)
+        && model.returns == Returns::FromState
 }
 
 fn joined(some: &Influences, more: &Influences) -> Influences {

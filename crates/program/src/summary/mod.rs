@@ -25,10 +25,9 @@ use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, SectionSet};
 
 pub use compose::Summaries;
-pub(crate) use compose::outlines;
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
-pub use influences::Influences;
+pub use influences::{Comparisons, Influences};
 pub use order::components;
 pub(crate) use order::components_of;
 pub use uses::{LateUse, LateUseKind};
@@ -112,10 +111,16 @@ pub struct Access {
     pub is_compound: bool,
     /// A write that changes nothing the second time, and tells: `Set.add`, `putIfAbsent`.
     pub is_repeatable: bool,
+    /// A write for one key that does nothing if the key has something already, and whose answer counts.
+    pub is_refusing: bool,
+    /// Of a library object: it removes the object that it is given, and nothing else.
+    pub is_removal: bool,
+    /// Of a removal: what it is given is a key, and what goes is whatever stands under it.
+    pub is_mapped: bool,
     /// Of a library object: it touches what one key or element stands for, and no more.
     pub is_keyed: bool,
     /// Of a write: the comparisons that must have come out in one way for it to happen.
-    pub compared: Vec<Compared>,
+    pub compared: Comparisons,
 }
 
 /// A lock that is let go and taken again, by the method or by something it calls.
