@@ -84,8 +84,9 @@ fn is_started_unseen(whole: &Whole<'_>, method: MethodId, sharing: Sharing) -> b
 fn is_merely_assumed(whole: &Whole<'_>, variable: Variable, sharing: Sharing) -> bool {
     let (Variable::Held(field), Sharing::Shared(overlap)) = (variable, sharing) else { return false };
     let program = whole.program;
-    let is_assumed =
-        [overlap.first, overlap.second].iter().all(|process| whole.threads().entry(*process).kind == EntryKind::Callers);
+    let is_assumed = [overlap.first, overlap.second]
+        .iter()
+        .all(|process| whole.threads().entry(*process).kind == EntryKind::Callers);
     let declared = program.field(field);
     let class = program.class_of_field(field);
     is_assumed

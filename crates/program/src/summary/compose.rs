@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::decide::{Guard, used};
+use super::decide::{Guard, looks_ahead, used};
 use super::holding::Holdings;
 use super::influences::Gathering;
 use super::inside::Put;
@@ -177,26 +177,6 @@ impl<'c> Compose<'c> {
         };
         composing.run()
     }
-}
-
-/// Whether something in the outline depends on an event that comes later in the order of code.
-fn looks_ahead(outline: &Outline) -> bool {
-    let is_later = |sources: &Sources, index: usize| {
-        sources.iter().any(|source| matches!(source.origin, Origin::Event(event) if event.index() >= index))
-    };
-    outline.events.iter().enumerate().any(|(index, event)| {
-        let in_action = match &event.action {
-            Action::Read { address, .. } => is_later(address, index),
-            Action::Write { address, value, .. } => is_later(address, index) || is_later(value, index),
-            Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => arguments.iter().any(|argument| {
-                is_later(&argument.sources, index)
-                    || matches!(argument.name.start, Start::Result(event) if event.index() >= index)
-            }),
-            Action::Wait(_) => false,
-        };
-        in_action
-            || event.control.iter().any(|condition| is_later(&outline.conditions[*condition as usize].sources, index))
-    }) || outline.sections.iter().any(|section| matches!(section.lock.start, Start::Result(_)))
 }
 
 pub(super) struct Composing<'c, 's> {
