@@ -56,3 +56,14 @@ fn check(whole: &Whole<'_>) -> Checked {
         .collect();
     Checked { findings, unreadable: Vec::new() }
 }
+
+/// What would be findings if the code were wrong about locks and threads: questions to a run.
+pub(crate) fn doubtful(whole: &Whole<'_>) -> Vec<Finding> {
+    whole.threads();
+    let methods: Vec<_> = whole.program.methods().collect();
+    let decided = skew::decided(whole, &methods);
+    let asked = methods.par_iter().flat_map_iter(|method| {
+        rules::doubtful_uses(whole, *method, &decided).into_iter().map(|stale| explain::explain(whole, *method, &stale))
+    });
+    asked.collect()
+}

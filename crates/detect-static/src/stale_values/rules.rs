@@ -38,6 +38,15 @@ pub(super) struct Looking<'l> {
 
 /// The stale uses that come together in this method: one for each variable, the one that says most.
 pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
+    chosen(whole, method, decided, true)
+}
+
+/// Those that would be mistakes if other threads could get in between, which the code speaks against.
+pub(super) fn doubtful_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
+    chosen(whole, method, decided, false)
+}
+
+fn chosen(whole: &Whole<'_>, method: MethodId, decided: &Decided, are_exposed: bool) -> Vec<Stale> {
     let Some(looking) = Looking::at(whole, method) else { return Vec::new() };
     let summary = looking.summary;
     let mut found = looking.candidates();
@@ -53,7 +62,10 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided)
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
         let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
-        if !kept.iter().any(|told| is_told(told, &stale)) && looking.is_mistake(&stale, belong_together) {
+        if !kept.iter().any(|told| is_told(told, &stale))
+            && looking.is_wrong(&stale, belong_together)
+            && looking.is_exposed(&stale) == are_exposed
+        {
             kept.push(stale);
         }
     }
@@ -270,13 +282,18 @@ impl Looking<'_> {
         pairs
     }
 
-    fn is_mistake(&self, stale: &Stale, belong_together: impl Fn() -> bool) -> bool {
+    /// Whether it is a mistake, if another thread can get in between.
+    fn is_wrong(&self, stale: &Stale, belong_together: impl Fn() -> bool) -> bool {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && belong_together()
             && !idioms::is_correct(self, stale)
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
-            && !self.is_covered(stale)
+    }
+
+    /// Whether another thread can get in between, by what the code says of locks and threads.
+    fn is_exposed(&self, stale: &Stale) -> bool {
+        !self.is_covered(stale)
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
     }
 
