@@ -85,9 +85,21 @@ impl Asking<'_> {
         let is_one_call = self.summary.accesses[read.index()].event == access.event;
         let is_wanted = match how {
             How::Position | How::Bound => !is_one_call && is_same_lock && is_position(access.member),
-            How::Reentered => is_one_call && first == second && access.is_write,
+            How::Reentered => is_one_call && first == second && access.is_write && !self.is_stale_inside(read, access),
         };
         is_wanted.then_some(Flow { how, read, first, second })
+    }
+
+    /// Whether the value is old in the code that writes it already, such as after a wait: then that code is to blame.
+    fn is_stale_inside(&self, read: AccessId, write: &Access) -> bool {
+        let spot = self.summary.accesses[read.index()].spot;
+        let inner = self.whole.calls.hierarchy.resolve_name(self.whole.program, write.spot.method);
+        let Some(summary) = inner.and_then(|method| self.whole.summaries.summary(method)) else { return false };
+        let own = summary.accesses.iter().filter(|access| access.is_write && access.spot == write.spot);
+        own.flat_map(|access| &access.value).any(|influence| match influence.root {
+            Root::Access(read) => summary.accesses[read.index()].spot == spot && !influence.ended.is_empty(),
+            Root::Parameter(_) => false,
+        })
     }
 
     /// The write that another thread may do in between, if it is a mistake.

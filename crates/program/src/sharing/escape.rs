@@ -333,6 +333,12 @@ impl Following<'_> {
             Action::Lambda { method, arguments } => {
                 let body = self.calls.hierarchy.resolve_name(self.program, *method);
                 let is_started = self.threads.started.contains(&At { method: self.method, event: id });
+                // Whoever has the function gets what it returns.
+                if self.program.names.text(method.name) == "<init>" {
+                    self.made.push((value, method.class));
+                } else if let Some(body) = body {
+                    self.edges.push((Place::Result(body), value));
+                }
                 for (position, argument) in arguments.iter().enumerate() {
                     let from = self.places(&argument.objects);
                     self.flow(&from, value);
@@ -387,6 +393,16 @@ impl Following<'_> {
             if index > 0 && (model.access.writes() || model.wraps.is_some() || is_maker) {
                 for to in self.containers(&arguments[0].objects) {
                     self.flow(&from, to);
+                }
+            }
+            let skip = usize::from(!crate::thread::is_static(self.program, method, arguments));
+            for filled in model.writes_arguments.iter().map(|filled| usize::from(filled) + skip) {
+                if filled != index
+                    && let Some(filled) = arguments.get(filled)
+                {
+                    for to in self.containers(&filled.objects) {
+                        self.flow(&from, to);
+                    }
                 }
             }
             if model.returns != Returns::Unrelated || model.wraps.is_some() {
