@@ -54,6 +54,8 @@ public final class Fissure {
 
     /** Its lock is held while the table of threads or the number of classes changes; it counts objects. */
     private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    /** Counts fields that came to be read by many. */
+    private static final FissureMore SHARED = new FissureMore(0, 0, 0, null);
     /** Fills places of the table whose thread is over, so that those behind it are found. */
     private static final FissureThread GONE = new FissureThread(-2, 0, null);
     /** Threads by their own number, with open addressing; {@link #NOBODY} where nothing is. */
@@ -128,6 +130,7 @@ public final class Fissure {
 
     // Fields.
 
+    @ForceInline
     public static void read(Object o, int ref, int site) {
         if (o == null) {
             return;
@@ -142,8 +145,7 @@ public final class Fissure {
                 if ((word | 7) == s.full) {
                     return;
                 }
-                long id = U.getLong(o, both >>> 32);
-                if (word == 0 ? id == s.fresh : word == FissureFilter.SHARED && s.knows(id, offset)) {
+                if (word <= 0 && (word == 0 ? U.getLong(o, both >>> 32) == s.fresh : s.knows(word))) {
                     return;
                 }
             } else if (offset == FissureRefs.IGNORED) {
@@ -153,6 +155,7 @@ public final class Fissure {
         FissureFilter.field(o, ref, site, false);
     }
 
+    @ForceInline
     public static void write(Object o, int ref, int site) {
         if (o == null) {
             return;
@@ -173,6 +176,7 @@ public final class Fissure {
     }
 
     /** What is written is a reference: others may now know objects that only this thread knew. */
+    @ForceInline
     public static void writeReference(Object o, int ref, int site) {
         if (o == null) {
             return;
@@ -196,33 +200,49 @@ public final class Fissure {
         FissureFilter.field(o, ref, site, true);
     }
 
+    @ForceInline
     public static void readStatic(int ref, int site) {
-        FissureMore[] statics = FissureRefs.statics;
-        if (ref < statics.length) {
-            FissureMore of = statics[ref];
-            if (of != null && (of.word | 7) == current().full) {
-                return;
-            }
-        }
-        FissureFilter.staticField(ref, site, false);
-    }
-
-    public static void writeStatic(int ref, int site) {
         FissureMore[] statics = FissureRefs.statics;
         if (ref < statics.length) {
             FissureMore of = statics[ref];
             if (of != null) {
                 FissureThread s = current();
-                if ((of.word | 13) == s.full) {
-                    s.fresh++;
+                long word = of.word;
+                if ((word | 7) == s.full || word < 0 && s.knows(word)) {
                     return;
                 }
+            }
+        }
+        FissureFilter.staticField(ref, site, false);
+    }
+
+    @ForceInline
+    public static void writeStatic(int ref, int site) {
+        FissureMore[] statics = FissureRefs.statics;
+        if (ref < statics.length) {
+            FissureMore of = statics[ref];
+            if (of != null && (of.word | 13) == current().full) {
+                return;
             }
         }
         FissureFilter.staticField(ref, site, true);
     }
 
+    /** What is written is a reference. */
+    @ForceInline
+    public static void writeStaticReference(int ref, int site) {
+        current().fresh++;
+        writeStatic(ref, site);
+    }
+
+    /** A reference goes to code that is not watched: others may now know objects that only this thread knew. */
+    @ForceInline
+    public static void published() {
+        current().fresh++;
+    }
+
     /** The object is new, and only this thread knows it. */
+    @ForceInline
     public static void fresh(Object o, int ref) {
         long[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
@@ -239,6 +259,7 @@ public final class Fissure {
 
     // Elements of arrays.
 
+    @ForceInline
     public static void readElement(Object array, int index, int site) {
         if (array == null) {
             return;
@@ -247,20 +268,15 @@ public final class Fissure {
         FissureArray a = s.array(array);
         if (a != null) {
             long[] words = a.words;
-            if (words == null) {
-                if ((a.word | 7) == s.full) {
-                    return;
-                }
-            } else if (index >= 0 && index < words.length) {
-                long word = words[index];
-                if ((word | 7) == s.full || word == FissureFilter.SHARED && s.knows(a.id, index)) {
-                    return;
-                }
+            long word = words == null ? a.word : index >= 0 && index < words.length ? words[index] : 0;
+            if ((word | 7) == s.full || word < 0 && s.knows(word)) {
+                return;
             }
         }
         FissureFilter.element(array, index, site, false);
     }
 
+    @ForceInline
     public static void writeElement(Object array, int index, int site) {
         if (array == null) {
             return;
@@ -269,17 +285,19 @@ public final class Fissure {
         FissureArray a = s.array(array);
         if (a != null) {
             long[] words = a.words;
-            if (words == null) {
-                if ((a.word | 13) == s.full) {
-                    s.fresh++;
-                    return;
-                }
-            } else if (index >= 0 && index < words.length && (words[index] | 13) == s.full) {
-                s.fresh++;
+            long word = words == null ? a.word : index >= 0 && index < words.length ? words[index] : 0;
+            if ((word | 13) == s.full) {
                 return;
             }
         }
         FissureFilter.element(array, index, site, true);
+    }
+
+    /** What is written is a reference. */
+    @ForceInline
+    public static void writeReferenceElement(Object array, int index, int site) {
+        current().fresh++;
+        writeElement(array, index, site);
     }
 
     // Volatiles, monitors, calls, units: each is an event.
@@ -388,6 +406,7 @@ public final class Fissure {
     static void lost(FissureThread s) {
         if (s != null) {
             s.lost++;
+            s.losses++;
         }
     }
 
@@ -483,6 +502,11 @@ public final class Fissure {
     }
 
     // Shared by the other classes.
+
+    /** A number for a field that is now read by many, as its word. Those that share a number are too far apart to matter. */
+    static long sharedWord() {
+        return 1L << 63 | SHARED.take(1) & 0xffffffffL;
+    }
 
     static long ids(int count) {
         // 0 is no object.

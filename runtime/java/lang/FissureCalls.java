@@ -131,6 +131,9 @@ final class FissureCalls {
         FissureMore of = r.of != null ? r.of : more(s, o, r.field);
         long number = of.take(2);
         s.endSegment();
+        if (write) {
+            s.publish();
+        }
         s.append(Fissure.VOLATILE + (write ? 1 : 0), r.field, site, r.of != null ? 0 : of.id, number, number + 1);
     }
 
@@ -145,6 +148,9 @@ final class FissureCalls {
             if (at >= 0) {
                 FissureMore of = s.pendingMores[at];
                 s.endSegment();
+                if (access != 0) {
+                    s.publish();
+                }
                 long id = s.pendingObjects[at] == null ? 0 : of.id;
                 s.append(Fissure.VOLATILE + access, of.key, site, id, s.pendingNumbers[at], of.take(1));
                 forget(s, at);
@@ -197,7 +203,7 @@ final class FissureCalls {
             if (s == null) {
                 return;
             }
-            acquire(s, more(s, lock, FissureMore.MONITOR), false, site);
+            acquire(s, more(s, lock, FissureMore.MONITOR), false, true, site);
             Object expected = s.expected;
             if (expected != null && FissureLocks.monitorOf(expected) == lock) {
                 s.expected = null;
@@ -218,7 +224,7 @@ final class FissureCalls {
         try {
             s = Fissure.take();
             if (s != null) {
-                release(s, more(s, lock, FissureMore.MONITOR), false, site);
+                release(s, more(s, lock, FissureMore.MONITOR), false, true, site);
             }
         } catch (Throwable trouble) {
             Fissure.lost(s);
@@ -227,13 +233,20 @@ final class FissureCalls {
         }
     }
 
-    private static void acquire(FissureThread s, FissureMore lock, boolean shared, int site) {
+    private static void acquire(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
+        s.settleWait();
+        if (!shared && reentrant && lock.takenAgain(s)) {
+            return;
+        }
         s.endSegment();
         s.append(Fissure.ACQUIRE + (shared ? 1 : 0), lock.type, site, lock.id, lock.turn(shared), s.activation);
     }
 
-    private static void release(FissureThread s, FissureMore lock, boolean shared, int site) {
+    private static void release(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
         s.settleWait();
+        if (!shared && reentrant && lock.keptOn(s)) {
+            return;
+        }
         s.endSegment();
         s.append(Fissure.RELEASE + (shared ? 1 : 0), lock.type, site, lock.id, lock.turn(shared));
     }
@@ -242,6 +255,7 @@ final class FissureCalls {
         s.endSegment();
         s.append(Fissure.RELEASE + 2, lock.type, site, lock.id, lock.turn(false));
         s.waitingFor = lock;
+        s.waitingDepth = lock.giveUp();
         s.waitingShared = false;
         s.waitingSite = site;
     }
@@ -264,6 +278,9 @@ final class FissureCalls {
 
     private static void before(FissureThread s, Object receiver, Object argument, int call, int site) {
         int operation = call & 0xff;
+        if (makesKnown(operation)) {
+            s.publish();
+        }
         if ((call & ALSO_READS_ARGUMENT) != 0 && argument != null) {
             touch(s, argument, 0, site);
         }
@@ -286,11 +303,13 @@ final class FissureCalls {
                     VIEW -> s.push(receiver, null, 0, operation, site);
             case UNLOCK_STAMP -> {
                 boolean shared = receiver instanceof StampedLock stamped && !stamped.isWriteLocked();
-                release(s, more(s, receiver, FissureMore.MONITOR), shared, site);
+                release(s, more(s, receiver, FissureMore.MONITOR), shared, false, site);
             }
             case UNLOCK, UNLOCK_SHARED -> {
                 boolean shared = operation == UNLOCK_SHARED || FissureLocks.isShared(receiver);
-                release(s, more(s, FissureLocks.lockOf(receiver), FissureMore.MONITOR), shared, site);
+                Object lock = FissureLocks.lockOf(receiver);
+                // Of other locks it is not known whether their threads can take them again.
+                release(s, more(s, lock, FissureMore.MONITOR), shared, lock != receiver, site);
             }
             case WAIT -> {
                 if (Thread.holdsLock(receiver)) {
@@ -333,6 +352,16 @@ final class FissureCalls {
         }
     }
 
+    /** Whether the call can make an object known to others that only this thread knew. */
+    private static boolean makesKnown(int operation) {
+        return switch (operation) {
+            case LOCK, UNLOCK, TRY_LOCK, LOCK_SHARED, UNLOCK_SHARED, TRY_LOCK_SHARED, WAIT, AWAIT_CONDITION, UNLOCK_STAMP,
+                    READ_CONTENTS, READ_ATOMIC, READ_NAMED, ACQUIRE_PERMITS, TRY_ACQUIRE_PERMITS, JOIN, JOIN_PERHAPS,
+                    JOIN_TASK, JOIN_IF_TRUE, AWAIT, AWAIT_IF_TRUE, AWAIT_PERHAPS, JOIN_ALL, JOIN_ALL_IF_TRUE -> false;
+            default -> true;
+        };
+    }
+
     static void after(Object result, long truth, int call, int site) {
         FissureThread s = null;
         try {
@@ -361,7 +390,8 @@ final class FissureCalls {
                 boolean taken = operation == LOCK || operation == LOCK_SHARED || truth != 0;
                 if (taken) {
                     boolean shared = operation >= LOCK_SHARED || FissureLocks.isShared(receiver);
-                    acquire(s, more(s, FissureLocks.lockOf(receiver), FissureMore.MONITOR), shared, site);
+                    Object lock = FissureLocks.lockOf(receiver);
+                    acquire(s, more(s, lock, FissureMore.MONITOR), shared, lock != receiver, site);
                 }
             }
             case WAIT, AWAIT_CONDITION -> s.settleWait();
@@ -420,6 +450,7 @@ final class FissureCalls {
     }
 
     static void arrive(FissureThread s, FissureMore of, int generation, int site) {
+        s.publish();
         s.endSegment();
         s.append(Fissure.ARRIVE, of.type, site, of.id, generation);
         // Counted once it is written: who leaves after so many finds them all.
@@ -471,9 +502,9 @@ final class FissureCalls {
             Object monitor = FissureLocks.monitorOf(container);
             synchronized (monitor) {
                 FissureMore lock = more(s, monitor, FissureMore.MONITOR);
-                acquire(s, lock, false, site);
+                acquire(s, lock, false, true, site);
                 touch(s, container, operation - READ_CONTENTS, site);
-                release(s, lock, false, site);
+                release(s, lock, false, true, site);
             }
         }
     }

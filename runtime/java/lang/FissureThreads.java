@@ -15,6 +15,8 @@ final class FissureThreads {
             return;
         }
         child.started = true;
+        child.learnAll(s);
+        s.publish();
         s.endSegment();
         s.append(Fissure.START, 0, site, child.number);
     }
@@ -64,6 +66,7 @@ final class FissureThreads {
         if (thread instanceof Thread) {
             long number = FissureCalls.more(s, thread, FissureMore.THREAD).word;
             if (number != 0) {
+                s.learn(FissureThread.lastWord(number));
                 s.endSegment();
                 s.append(Fissure.JOIN, 0, site, number);
             }
