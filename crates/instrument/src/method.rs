@@ -1,6 +1,7 @@
 //! One method: which instructions get which probes.
 
-use classfile::edit::{ClassEditor, CodeEditor, Place, RawInstruction, Snippet, op};
+use classfile::edit::{ClassEditor, CodeEditor, LocalType, Place, RawInstruction, Snippet, op};
+use rustc_hash::FxHashMap;
 use classfile::{Access, ArrayKind, Error, Kind, text_of};
 
 use crate::plan::{MethodPlan, Plan};
@@ -10,6 +11,7 @@ use crate::shadow::IDENTITY;
 use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
 mod calls;
+mod loops;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -44,6 +46,10 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     row: Option<u32>,
     /// By instruction, in constructors: whether `this` may not be an object yet.
     uninitialized: Vec<bool>,
+    /// Where the method keeps what probes are to know of the thread, if it does.
+    thread: Option<u16>,
+    /// For accesses to arrays in loops, where it is kept whether they need no probe.
+    quiet: FxHashMap<u32, u16>,
     snippet: Snippet,
     is_edited: bool,
 }
@@ -88,6 +94,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             descriptor,
             row: None,
             uninitialized,
+            thread: None,
+            quiet: FxHashMap::default(),
             snippet: Snippet::new(),
             is_edited: false,
         })
@@ -99,6 +107,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     }
 
     pub(crate) fn insert_probes(&mut self) -> Result<(), Failure> {
+        self.keep_thread()?;
         self.mark_fresh()?;
         self.watch_whole()?;
         let families = self.context.plan.families;
@@ -132,8 +141,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
 
     fn watch_field(&mut self, instruction: RawInstruction<'_>, index: usize) -> Result<(), Failure> {
         let Some((field, kind, wide)) = self.field(instruction, false)? else { return Ok(()) };
-        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
-        let is_reference = named.is_some_and(|[_, _, descriptor]| matches!(descriptor.first(), Some(b'L' | b'[')));
+        let is_reference = self.is_reference(instruction);
         let is_write = instruction.opcode == op::PUTFIELD;
         if is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction) {
             return Ok(());
@@ -158,6 +166,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
 
     fn watch_static(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {
         let Some((field, kind, _)) = self.field(instruction, true)? else { return Ok(()) };
+        let is_reference = self.is_reference(instruction);
         let is_write = instruction.opcode == op::PUTSTATIC;
         let probe = match (kind, is_write) {
             (FieldKind::Volatile, _) => {
@@ -165,6 +174,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
                 Probe::VolatileBefore
             }
             (_, false) => Probe::ReadStatic,
+            (_, true) if is_reference => Probe::WriteStaticReference,
             (_, true) => Probe::WriteStatic,
         };
         self.insert_access(instruction.pc, field, kind, is_write, probe)
@@ -180,6 +190,9 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         probe: Probe,
     ) -> Result<(), Failure> {
         let site = self.site(pc, if is_write { What::Write(field) } else { What::Read(field) });
+        if kind != FieldKind::Volatile {
+            self.push_thread()?;
+        }
         self.snippet.push_int(field as i32, &mut self.class.pool)?.push_int(site, &mut self.class.pool)?;
         self.call(probe)?;
         self.insert(pc, Place::Before);
@@ -194,9 +207,20 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     fn watch_load(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {
         let kind = array_kind(instruction.opcode - op::IALOAD);
         let site = self.site(instruction.pc, What::ReadElement(kind));
-        self.snippet.simple(op::DUP2, 2).push_int(site, &mut self.class.pool)?;
-        self.call(Probe::ReadElement)?;
-        self.insert(instruction.pc, Place::Before);
+        self.snippet.simple(op::DUP2, 2);
+        self.insert_element(instruction.pc, site, Probe::ReadElement)
+    }
+
+    /// The probe before an access to an array, which is pushed already with its index.
+    fn insert_element(&mut self, pc: u32, site: i32, probe: Probe) -> Result<(), Failure> {
+        self.push_thread()?;
+        match self.quiet.get(&pc) {
+            Some(&local) => self.snippet.load(Kind::Int, local),
+            None => self.snippet.push_int(0, &mut self.class.pool)?,
+        };
+        self.snippet.push_int(site, &mut self.class.pool)?;
+        self.call(probe)?;
+        self.insert(pc, Place::Before);
         Ok(())
     }
 
@@ -209,10 +233,108 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         } else {
             self.snippet.simple(op::DUP_X2, 1).simple(op::POP, -1).simple(op::DUP2_X1, 2);
         }
-        self.snippet.push_int(site, &mut self.class.pool)?;
-        self.call(Probe::WriteElement)?;
-        self.insert(instruction.pc, Place::Before);
+        let is_reference = kind == ArrayKind::Reference;
+        let probe = if is_reference { Probe::WriteReferenceElement } else { Probe::WriteElement };
+        self.insert_element(instruction.pc, site, probe)
+    }
+
+    /// Whether it touches a field that holds a reference.
+    fn is_reference(&self, instruction: RawInstruction<'_>) -> bool {
+        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
+        named.is_some_and(|[_, _, descriptor]| matches!(descriptor.first(), Some(b'L' | b'[')))
+    }
+
+    /// Has the method keep what probes are to know of the thread, if it has several or is in a loop, and whether arrays are
+    /// quiet in its loops.
+    fn keep_thread(&mut self) -> Result<(), Failure> {
+        let mut probes = 0;
+        for index in 0..self.code.instruction_count() {
+            let instruction = self.code.instruction(index);
+            let has_probe = match instruction.opcode {
+                op::GETFIELD | op::PUTFIELD => self.has_plain_probe(instruction, false)?,
+                op::GETSTATIC | op::PUTSTATIC => self.has_plain_probe(instruction, true)?,
+                op::IALOAD..=op::SALOAD | op::IASTORE..=op::SASTORE => self.context.plan.families.arrays,
+                _ => self.code.jump_targets(index).iter().any(|target| *target <= instruction.pc) && probes > 0,
+            };
+            probes += u32::from(has_probe);
+        }
+        if probes < 2 {
+            return Ok(());
+        }
+        let loops = if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
+        let initial = self.initial_locals()?;
+        let object = self.class.pool.add_class(b"java/lang/Object")?;
+        let mut types = vec![LocalType::Object(object)];
+        types.extend(loops.iter().map(|_| LocalType::Int));
+        let first = self.code.lasting_locals(initial, types)?;
+        self.thread = Some(first);
+        self.call(Probe::Thread)?;
+        self.snippet.store(Kind::Reference, first);
+        for number in 0..loops.len() as u16 {
+            self.snippet.push_int(0, &mut self.class.pool)?.store(Kind::Int, first + 1 + number);
+        }
+        self.code.insert_at_entry(&self.snippet);
+        self.snippet.clear();
+        self.is_edited = true;
+        for (local, found) in (first + 1..).zip(loops) {
+            for (number, (array, kinds)) in found.arrays.into_iter().enumerate() {
+                self.snippet.load(Kind::Reference, array).load(Kind::Reference, first);
+                self.snippet.push_int(kinds, &mut self.class.pool)?;
+                self.call(Probe::Quiet)?;
+                if number > 0 {
+                    self.snippet.simple(op::IAND, -1);
+                }
+            }
+            self.snippet.store(Kind::Int, local);
+            self.insert(found.before, Place::After);
+            self.quiet.extend(found.accesses.into_iter().map(|pc| (pc, local)));
+        }
         Ok(())
+    }
+
+    fn has_plain_probe(&mut self, instruction: RawInstruction<'_>, is_static: bool) -> Result<bool, Failure> {
+        let found = self.field(instruction, is_static)?;
+        Ok(found.is_some_and(|(_, kind, _)| kind != FieldKind::Volatile))
+    }
+
+    /// What the method starts with in its local variables.
+    fn initial_locals(&mut self) -> Result<Vec<LocalType>, Failure> {
+        let mut initial = Vec::new();
+        if !self.access.is_static() {
+            let class = self.class.this_class();
+            initial.push(match self.name {
+                b"<init>" => LocalType::UninitializedThis,
+                _ => LocalType::Object(class),
+            });
+        }
+        let mut rest = self.descriptor.strip_prefix(b"(").unwrap_or_default();
+        while rest.first().is_some_and(|first| *first != b')') {
+            let Some((kind, length)) = calls::one_kind(rest) else { break };
+            let (one, after) = rest.split_at(length);
+            initial.push(match kind {
+                Kind::Int => LocalType::Int,
+                Kind::Float => LocalType::Float,
+                Kind::Long => LocalType::Long,
+                Kind::Double => LocalType::Double,
+                Kind::Reference => {
+                    let name = one.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).unwrap_or(one);
+                    LocalType::Object(self.class.pool.add_class(name)?)
+                }
+            });
+            rest = after;
+        }
+        Ok(initial)
+    }
+
+    /// Pushes what probes are to know of the thread.
+    fn push_thread(&mut self) -> Result<(), Failure> {
+        match self.thread {
+            Some(local) => {
+                self.snippet.load(Kind::Reference, local);
+                Ok(())
+            }
+            None => self.call(Probe::Thread),
+        }
     }
 
     /// The field that an instruction touches, as its number, what is known of it, and whether its value takes two
@@ -281,8 +403,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     }
 
     fn call(&mut self, probe: Probe) -> Result<(), Failure> {
-        let (constant, slots) = self.context.probes.get(probe, &mut self.class.pool)?;
-        self.snippet.call_static(constant, slots);
+        let (constant, slots, given) = self.context.probes.get(probe, &mut self.class.pool)?;
+        self.snippet.call_static(constant, slots, given);
         Ok(())
     }
 

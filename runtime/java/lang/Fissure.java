@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
@@ -131,7 +132,7 @@ public final class Fissure {
     // Fields.
 
     @ForceInline
-    public static void read(Object o, int ref, int site) {
+    public static void read(Object o, Object thread, int ref, int site) {
         if (o == null) {
             return;
         }
@@ -140,7 +141,7 @@ public final class Fissure {
             long both = offsets[ref];
             int offset = (int) both;
             if (offset > 0) {
-                FissureThread s = current();
+                FissureThread s = (FissureThread) thread;
                 long word = U.getLong(o, offset);
                 if ((word | 7) == s.full) {
                     return;
@@ -156,7 +157,7 @@ public final class Fissure {
     }
 
     @ForceInline
-    public static void write(Object o, int ref, int site) {
+    public static void write(Object o, Object thread, int ref, int site) {
         if (o == null) {
             return;
         }
@@ -165,7 +166,7 @@ public final class Fissure {
             long both = offsets[ref];
             int offset = (int) both;
             if (offset > 0) {
-                FissureThread s = current();
+                FissureThread s = (FissureThread) thread;
                 long word = U.getLong(o, offset);
                 if ((word | 13) == s.full || word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
                     return;
@@ -177,7 +178,7 @@ public final class Fissure {
 
     /** What is written is a reference: others may now know objects that only this thread knew. */
     @ForceInline
-    public static void writeReference(Object o, int ref, int site) {
+    public static void writeReference(Object o, Object thread, int ref, int site) {
         if (o == null) {
             return;
         }
@@ -186,7 +187,7 @@ public final class Fissure {
             long both = offsets[ref];
             int offset = (int) both;
             if (offset > 0) {
-                FissureThread s = current();
+                FissureThread s = (FissureThread) thread;
                 long word = U.getLong(o, offset);
                 if ((word | 13) == s.full) {
                     s.fresh++;
@@ -201,12 +202,12 @@ public final class Fissure {
     }
 
     @ForceInline
-    public static void readStatic(int ref, int site) {
+    public static void readStatic(Object thread, int ref, int site) {
         FissureMore[] statics = FissureRefs.statics;
         if (ref < statics.length) {
             FissureMore of = statics[ref];
             if (of != null) {
-                FissureThread s = current();
+                FissureThread s = (FissureThread) thread;
                 long word = of.word;
                 if ((word | 7) == s.full || word < 0 && s.knows(word)) {
                     return;
@@ -217,11 +218,11 @@ public final class Fissure {
     }
 
     @ForceInline
-    public static void writeStatic(int ref, int site) {
+    public static void writeStatic(Object thread, int ref, int site) {
         FissureMore[] statics = FissureRefs.statics;
         if (ref < statics.length) {
             FissureMore of = statics[ref];
-            if (of != null && (of.word | 13) == current().full) {
+            if (of != null && (of.word | 13) == ((FissureThread) thread).full) {
                 return;
             }
         }
@@ -230,26 +231,26 @@ public final class Fissure {
 
     /** What is written is a reference. */
     @ForceInline
-    public static void writeStaticReference(int ref, int site) {
-        current().fresh++;
-        writeStatic(ref, site);
+    public static void writeStaticReference(Object thread, int ref, int site) {
+        ((FissureThread) thread).fresh++;
+        writeStatic(thread, ref, site);
     }
 
     /** A reference goes to code that is not watched: others may now know objects that only this thread knew. */
     @ForceInline
-    public static void published() {
-        current().fresh++;
+    public static void published(Object thread) {
+        ((FissureThread) thread).fresh++;
     }
 
     /** The object is new, and only this thread knows it. */
     @ForceInline
-    public static void fresh(Object o, int ref) {
+    public static void fresh(Object o, Object thread, int ref) {
         long[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
             int offset = (int) offsets[ref];
             if (offset > 0) {
                 if (!keepsAll && U.getLong(o, offset) == 0) {
-                    U.putLong(o, offset, current().fresh);
+                    U.putLong(o, offset, ((FissureThread) thread).fresh);
                 }
                 return;
             }
@@ -259,12 +260,36 @@ public final class Fissure {
 
     // Elements of arrays.
 
-    @ForceInline
-    public static void readElement(Object array, int index, int site) {
-        if (array == null) {
-            return;
+    /** Before a loop: 1 if none of its accesses to the array would be kept. */
+    public static int quiet(Object array, Object thread, int kinds) {
+        FissureThread s = (FissureThread) thread;
+        FissureArray a = array == null || s == NOBODY ? null : FissureFilter.arrayBeforeLoop(s, array);
+        if (a == null || a.words != null) {
+            return 0;
         }
-        FissureThread s = current();
+        long word = a.word;
+        boolean reads = (kinds & 1) == 0 || (word | 7) == s.full || word < 0 && s.knows(word);
+        boolean writes = (kinds & 2) == 0 || (word | 13) == s.full;
+        return reads && writes ? 1 : 0;
+    }
+
+    @ForceInline
+    public static void readElement(Object array, int index, Object thread, int quiet, int site) {
+        if (quiet == 0) {
+            readElement((FissureThread) thread, array, index, site);
+        }
+    }
+
+    @ForceInline
+    public static void writeElement(Object array, int index, Object thread, int quiet, int site) {
+        if (quiet == 0) {
+            writeElement((FissureThread) thread, array, index, site);
+        }
+    }
+
+    /** Apart, so that loops stay small enough for the compiler to make them twice, with and without probes. */
+    @DontInline
+    private static void readElement(FissureThread s, Object array, int index, int site) {
         FissureArray a = s.array(array);
         if (a != null) {
             long[] words = a.words;
@@ -276,12 +301,8 @@ public final class Fissure {
         FissureFilter.element(array, index, site, false);
     }
 
-    @ForceInline
-    public static void writeElement(Object array, int index, int site) {
-        if (array == null) {
-            return;
-        }
-        FissureThread s = current();
+    @DontInline
+    private static void writeElement(FissureThread s, Object array, int index, int site) {
         FissureArray a = s.array(array);
         if (a != null) {
             long[] words = a.words;
@@ -295,9 +316,9 @@ public final class Fissure {
 
     /** What is written is a reference. */
     @ForceInline
-    public static void writeReferenceElement(Object array, int index, int site) {
-        current().fresh++;
-        writeElement(array, index, site);
+    public static void writeReferenceElement(Object array, int index, Object thread, int quiet, int site) {
+        ((FissureThread) thread).fresh++;
+        writeElement(array, index, thread, quiet, site);
     }
 
     // Volatiles, monitors, calls, units: each is an event.
@@ -364,6 +385,22 @@ public final class Fissure {
     }
 
     // Threads.
+
+    /** What the other probes are given: the state of this thread. */
+    @ForceInline
+    public static Object thread() {
+        FissureThread s = current();
+        return s != NOBODY ? s : firstTime();
+    }
+
+    private static FissureThread firstTime() {
+        try {
+            FissureThread s = on ? stateOf(Thread.currentThread()) : null;
+            return s == null ? NOBODY : s;
+        } catch (Throwable trouble) {
+            return NOBODY;
+        }
+    }
 
     /** The state of this thread, or one that stands for none. */
     @ForceInline

@@ -108,7 +108,7 @@ final class FissureFilter {
     static void element(Object array, int index, int site, boolean write) {
         FissureThread s = null;
         try {
-            s = Fissure.take();
+            s = array == null ? null : Fissure.take();
             if (s == null) {
                 return;
             }
@@ -133,6 +133,19 @@ final class FissureFilter {
                 s.busy = false;
             }
         }
+    }
+
+    /** The state of an array, or null if there is none yet. */
+    static FissureArray arrayBeforeLoop(FissureThread s, Object array) {
+        FissureArray a = s.array(array);
+        if (a == null && !s.busy) {
+            FissureEntry entry = FissureTable.find(array);
+            a = entry == null ? null : entry.array;
+            if (a != null) {
+                s.setArray(a);
+            }
+        }
+        return a;
     }
 
     private static FissureArray array(FissureThread s, Object array) {

@@ -10,8 +10,49 @@ const SAME_WITH_ITEM_FAR: u8 = 247;
 const SAME_FAR: u8 = 251;
 const FULL: u8 = 255;
 
+const TOP: u8 = 0;
+const LONG: u8 = 4;
+const DOUBLE: u8 = 3;
 const OBJECT: u8 = 7;
 const UNINITIALIZED: u8 = 8;
+
+/// The type of a local variable, as frames tell it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LocalType {
+    Int,
+    Float,
+    Long,
+    Double,
+    UninitializedThis,
+    /// Of the class that this constant names.
+    Object(u16),
+}
+
+/// Local variables that the method gets and keeps from its start to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Lasting {
+    /// What the method starts with: `this` and its parameters.
+    pub(super) initial: Vec<LocalType>,
+    /// Where the first of them is.
+    pub(super) first: u16,
+    pub(super) types: Vec<LocalType>,
+}
+
+/// A type's tag and what follows it.
+type Raw = (u8, u16);
+
+impl LocalType {
+    fn raw(self) -> Raw {
+        match self {
+            LocalType::Int => (1, 0),
+            LocalType::Float => (2, 0),
+            LocalType::Double => (DOUBLE, 0),
+            LocalType::Long => (LONG, 0),
+            LocalType::UninitializedThis => (6, 0),
+            LocalType::Object(class) => (OBJECT, class),
+        }
+    }
+}
 
 /// The frame of an added handler.
 pub(super) struct Added {
@@ -31,7 +72,13 @@ pub(super) fn offsets(content: &[u8]) -> Result<Vec<u32>, Error> {
 }
 
 /// The table for moved code, with the frames of added handlers, which lie behind all others.
-pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result<Vec<u8>, Error> {
+pub(super) fn relocate(
+    content: &[u8],
+    moved: &Moved,
+    added: &[Added],
+    lasting: Option<&Lasting>,
+) -> Result<Vec<u8>, Error> {
+    let mut locals: Vec<Raw> = lasting.iter().flat_map(|lasting| &lasting.initial).map(|one| one.raw()).collect();
     let count = usize::from(Cursor::new(content).u16()?) + added.len();
     let count = u16::try_from(count).map_err(|_| Error::Malformed("too many frames".to_owned()))?;
     let mut out = Vec::with_capacity(content.len() + 16);
@@ -44,6 +91,18 @@ pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result
     };
     each(content, |at, kind, types| {
         let distance = distance(moved.target(at)?)?;
+        if let Some(lasting) = lasting {
+            // All frames are told in full: what they add to or take from those before lies below what lasts.
+            let stack = apply(kind, types, &mut locals)?;
+            out.push(FULL);
+            out.extend(distance.to_be_bytes());
+            let all = with_lasting(&locals, lasting)?;
+            for list in [&all, &stack] {
+                out.extend((list.len() as u16).to_be_bytes());
+                list.iter().try_for_each(|one| write_type(*one, moved, &mut out))?;
+            }
+            return Ok(());
+        }
         match (kind, u8::try_from(distance)) {
             (0..SAME_WITH_ITEM | SAME_FAR, Ok(short)) if short < SAME_WITH_ITEM => out.push(short),
             (SAME_WITH_ITEM..128 | SAME_WITH_ITEM_FAR, Ok(short)) if short < SAME_WITH_ITEM => {
@@ -127,6 +186,61 @@ fn skip_types(cursor: &mut Cursor<'_>, count: usize) -> Result<(), Error> {
         if matches!(cursor.u8()?, OBJECT | UNINITIALIZED) {
             cursor.u16()?;
         }
+    }
+    Ok(())
+}
+
+/// Changes the local variables as a frame says, and returns what lies on the stack there.
+fn apply(kind: u8, types: Types<'_>, locals: &mut Vec<Raw>) -> Result<Vec<Raw>, Error> {
+    let mut cursor = Cursor::new(types.bytes);
+    let mut read = |count: usize| (0..count).map(|_| read_type(&mut cursor)).collect::<Result<Vec<Raw>, Error>>();
+    match kind {
+        0..SAME_WITH_ITEM | SAME_FAR => Ok(Vec::new()),
+        SAME_WITH_ITEM..=SAME_WITH_ITEM_FAR => read(1),
+        248..SAME_FAR => {
+            let fewer = locals.len().checked_sub(usize::from(SAME_FAR - kind));
+            locals.truncate(fewer.ok_or_else(|| Error::Malformed("a frame takes away too much".to_owned()))?);
+            Ok(Vec::new())
+        }
+        FULL => {
+            let mut lists = [Vec::new(), Vec::new()];
+            for list in &mut lists {
+                for _ in 0..cursor.u16()? {
+                    list.push(read_type(&mut cursor)?);
+                }
+            }
+            let [all, stack] = lists;
+            *locals = all;
+            Ok(stack)
+        }
+        _ => {
+            locals.extend(read(usize::from(kind - SAME_FAR))?);
+            Ok(Vec::new())
+        }
+    }
+}
+
+fn with_lasting(locals: &[Raw], lasting: &Lasting) -> Result<Vec<Raw>, Error> {
+    let slots: usize = locals.iter().map(|(tag, _)| if matches!(*tag, LONG | DOUBLE) { 2 } else { 1 }).sum();
+    let gap = usize::from(lasting.first).checked_sub(slots);
+    let gap = gap.ok_or_else(|| Error::Malformed("a frame has too many local variables".to_owned()))?;
+    let mut all = locals.to_vec();
+    all.extend(std::iter::repeat_n((TOP, 0), gap));
+    all.extend(lasting.types.iter().map(|one| one.raw()));
+    Ok(all)
+}
+
+fn read_type(cursor: &mut Cursor<'_>) -> Result<Raw, Error> {
+    let tag = cursor.u8()?;
+    Ok((tag, if matches!(tag, OBJECT | UNINITIALIZED) { cursor.u16()? } else { 0 }))
+}
+
+fn write_type((tag, more): Raw, moved: &Moved, out: &mut Vec<u8>) -> Result<(), Error> {
+    out.push(tag);
+    match tag {
+        OBJECT => out.extend(more.to_be_bytes()),
+        UNINITIALIZED => out.extend(moved.itself(more.into())?.to_be_bytes()),
+        _ => {}
     }
     Ok(())
 }

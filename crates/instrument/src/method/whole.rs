@@ -89,7 +89,9 @@ impl MethodRewriter<'_, '_, '_> {
             return Ok(());
         }
         let identity = self.context.identity();
-        self.snippet.load(Kind::Reference, 0).push_int(identity as i32, &mut self.class.pool)?;
+        self.snippet.load(Kind::Reference, 0);
+        self.push_thread()?;
+        self.snippet.push_int(identity as i32, &mut self.class.pool)?;
         self.call(Probe::Fresh)?;
         for pc in completing {
             self.code.insert(pc, Place::After, &self.snippet);
