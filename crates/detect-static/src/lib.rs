@@ -10,9 +10,10 @@ mod suspicion;
 mod view_consistency;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use finding::{Finding, Suspicion};
-use program::{Calls, Program, Settings, Unreadable, Whole};
+use program::{Calls, OutlineCache, Program, Settings, Unreadable, Whole};
 
 pub use lock_pattern::Options as LockPatternOptions;
 
@@ -30,7 +31,7 @@ pub struct Detector {
 /// What a detector looks at.
 enum Check {
     /// What calls what; the detector looks into the methods that it needs.
-    Calls(fn(&Program, &Calls, &Options) -> Checked),
+    Calls(fn(&Program, &Calls, Arc<OutlineCache>, &Options) -> Checked),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
 }
@@ -93,8 +94,11 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
     for detector in detectors {
         let checked = match detector.check {
             Check::Calls(check) => match whole.get() {
-                Some(whole) => check(program, &whole.calls, options),
-                None => check(program, &Calls::of(program, options.settings.call_graph), options),
+                Some(whole) => check(program, &whole.calls, whole.summaries.outlines.clone(), options),
+                None => {
+                    let calls = Calls::of(program, options.settings.call_graph);
+                    check(program, &calls, Arc::new(OutlineCache::new(program)), options)
+                }
             },
             Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings.clone()))),
         };

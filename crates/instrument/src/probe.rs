@@ -40,6 +40,8 @@ pub(crate) enum Probe {
     CallBefore,
     /// The same with an `int`.
     CallBeforeInt,
+    /// The same with a `long`.
+    CallBeforeLong,
     /// After a modelled call: its result.
     CallAfterObject,
     CallAfterInt,
@@ -75,6 +77,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("quiet", "(Ljava/lang/Object;Ljava/lang/Object;I)I"),
     method("callBefore", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("callBefore", "(Ljava/lang/Object;III)V"),
+    method("callBefore", "(Ljava/lang/Object;JII)V"),
     method("callAfter", "(Ljava/lang/Object;II)V"),
     method("callAfter", "(III)V"),
     method("callAfter", "(JII)V"),

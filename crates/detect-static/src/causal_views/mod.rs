@@ -41,6 +41,7 @@ fn check(whole: &Whole<'_>) -> Checked {
 
 fn refined(whole: &Whole<'_>) -> Vec<Finding> {
     let joints = views::Joints::of(whole);
+    whole.threads();
     let methods: Vec<MethodId> = whole.program.methods().collect();
     methods
         .par_iter()

@@ -3,12 +3,13 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use finding::Finding;
 use location::Place;
 use program::ir::Value;
 use program::summary::Spot;
-use program::{LockKind, MethodId, Step};
+use program::{LockKind, MethodId, OutlineCache, Step};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -33,11 +34,11 @@ pub(super) struct Judgement {
     pub(super) interference: Option<(Place, String)>,
 }
 
-pub(super) fn findings(analysis: &Analysis<'_>, options: Options) -> Vec<Finding> {
+pub(super) fn findings(analysis: &Analysis<'_>, outlines: Arc<OutlineCache>, options: Options) -> Vec<Finding> {
     let chosen: Vec<(&Witness, Judgement)> = if options.paper {
         by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     } else {
-        judged(analysis, options)
+        judged(analysis, &outlines, options)
     };
     chosen.par_iter().filter_map(|(witness, judgement)| explain(analysis, witness, judgement)).collect()
 }
@@ -72,9 +73,13 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
     }
 }
 
-fn judged<'a>(analysis: &'a Analysis<'_>, options: Options) -> Vec<(&'a Witness, Judgement)> {
+fn judged<'a>(
+    analysis: &'a Analysis<'_>,
+    outlines: &Arc<OutlineCache>,
+    options: Options,
+) -> Vec<(&'a Witness, Judgement)> {
     let possible = possible(analysis);
-    let relations = Relations::of(analysis, &possible);
+    let relations = Relations::of(analysis, outlines, &possible);
     let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
     let mut order: Vec<(&Witness, Judgement)> = possible
         .into_iter()

@@ -33,7 +33,9 @@ mod stores;
 mod summary;
 mod ties;
 
-use program::{Calls, Program};
+use std::sync::Arc;
+
+use program::{Calls, OutlineCache, Program};
 
 use crate::{Check, Checked, Detector};
 use analysis::Analysis;
@@ -56,9 +58,9 @@ pub struct Options {
     pub notes: bool,
 }
 
-fn check(program: &Program, calls: &Calls, options: &crate::Options) -> Checked {
+fn check(program: &Program, calls: &Calls, outlines: Arc<OutlineCache>, options: &crate::Options) -> Checked {
     let options = options.lock_pattern;
     let analysis = Analysis::of(program, calls, options);
-    let findings = judge::findings(&analysis, options);
+    let findings = judge::findings(&analysis, outlines, options);
     Checked { findings, unreadable: analysis.unreadable }
 }
