@@ -1,8 +1,8 @@
 //! One method: which instructions get which probes.
 
 use classfile::edit::{ClassEditor, CodeEditor, LocalType, Place, RawInstruction, Snippet, op};
-use rustc_hash::FxHashMap;
 use classfile::{Access, ArrayKind, Error, Kind, text_of};
+use rustc_hash::FxHashMap;
 
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
@@ -261,7 +261,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         if probes < 2 {
             return Ok(());
         }
-        let loops = if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
+        let loops =
+            if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
         let initial = self.initial_locals()?;
         let object = self.class.pool.add_class(b"java/lang/Object")?;
         let mut types = vec![LocalType::Object(object)];

@@ -77,7 +77,9 @@ fn told(event: &str, sites: &Sites) -> Option<(u32, String)> {
     let field = |index: u32| sites.fields()[index as usize].name.clone();
     let text = match (words[0], site.what) {
         ("read" | "readStatic", What::Read(index)) => format!("read {}", field(index)),
-        ("write" | "writeReference" | "writeStatic" | "writeStaticReference", What::Write(index)) => format!("write {}", field(index)),
+        ("write" | "writeReference" | "writeStatic" | "writeStaticReference", What::Write(index)) => {
+            format!("write {}", field(index))
+        }
         ("volatileBefore", What::Read(index)) => format!("volatile read {}", field(index)),
         ("volatileBefore", What::Write(index)) => format!("volatile write {}", field(index)),
         ("volatileAfter", What::Read(_) | What::Write(_)) => "after".to_owned(),

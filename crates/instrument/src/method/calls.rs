@@ -129,7 +129,8 @@ impl MethodRewriter<'_, '_, '_> {
 
 /// Whether a method takes an object that could hold others. Text and numbers cannot.
 fn gives_objects(descriptor: &[u8]) -> bool {
-    const PLAIN: [&[u8]; 5] = [b"Ljava/lang/String;", b"Ljava/lang/Class;", b"Ljava/lang/Integer;", b"Ljava/lang/Long;", b"[C"];
+    const PLAIN: [&[u8]; 5] =
+        [b"Ljava/lang/String;", b"Ljava/lang/Class;", b"Ljava/lang/Integer;", b"Ljava/lang/Long;", b"[C"];
     let mut rest = descriptor.strip_prefix(b"(").unwrap_or_default();
     while let Some((kind, length)) = one_kind(rest) {
         if kind == Kind::Reference && !PLAIN.contains(&&rest[..length]) {

@@ -82,7 +82,13 @@ fn arrays(
             75..=78 => stored.push(u16::from(opcode - 75)),
             op::IALOAD..=op::SALOAD | op::IASTORE..=op::SASTORE => {
                 let is_write = opcode >= op::IASTORE;
-                let value = if !is_write { 0 } else if matches!(opcode, op::LASTORE | op::DASTORE) { 2 } else { 1 };
+                let value = if !is_write {
+                    0
+                } else if matches!(opcode, op::LASTORE | op::DASTORE) {
+                    2
+                } else {
+                    1
+                };
                 let at = stack.len().checked_sub(value + 2)?;
                 *arrays.entry(stack[at]?).or_insert(0) |= if is_write { WRITE } else { READ };
                 accesses.push(instruction.pc);

@@ -137,7 +137,8 @@ pub(crate) fn probes(package: &str, class: &str, body: impl Fn(&str, &str) -> St
         let operands: Vec<String> = (0..parameters.len()).map(|index| format!("p{index}")).collect();
         // Those that give something tell nothing.
         let body = if given.is_empty() { body(probe.name, &operands.join(", ")) } else { String::new() };
-        writeln!(source, "public static {result} {}({}) {{ {body} {given} }}", probe.name, parameters.join(", ")).unwrap();
+        writeln!(source, "public static {result} {}({}) {{ {body} {given} }}", probe.name, parameters.join(", "))
+            .unwrap();
     }
     source + "}\n"
 }
