@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use recording::{Follow, Recording};
+use recording::{Follow, Options, Recording};
 
 use crate::launch::{Launched, WatchArgs, agent_option};
 use crate::output;
@@ -30,6 +30,10 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     print_agent: bool,
 
+    /// Stop recording when a JVM has made so many megabytes of records, and say so; 0 for no limit
+    #[arg(long, value_name = "MB", default_value_t = 8192)]
+    max_size: u64,
+
     #[command(flatten)]
     watch: WatchArgs,
 
@@ -39,13 +43,14 @@ pub(crate) struct RecordArgs {
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
+    let options = |folder: &Path| Options { limit: args.max_size << 20, ..args.watch.options(folder) };
     if args.print_agent {
         let folder = std::path::absolute(&args.output).context("cannot find the folder")?;
-        output::print(&format!("{}\n", agent_option(&args.watch.options(&folder))?))?;
+        output::print(&format!("{}\n", agent_option(&options(&folder))?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = Folder::beside(&args.output)?;
-    let mut launched = Launched::start(&args.command, &args.watch.options(&folder.0))?;
+    let mut launched = Launched::start(&args.command, &options(&folder.0))?;
     let mut traces: Vec<Trace> = Vec::new();
     loop {
         // Asked first, so that nothing is written after the last look.

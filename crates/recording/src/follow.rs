@@ -12,7 +12,7 @@ use crate::record;
 use crate::rows::{Row, Taken, take_row};
 
 /// Read at once.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 18;
 /// How long to wait when there is nothing new.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -203,6 +203,9 @@ impl Follow {
 
     fn read_rows(&mut self) -> io::Result<()> {
         let Some(rows) = &self.rows else { return Ok(()) };
+        if rows.metadata()?.len() == self.rows_at {
+            return Ok(());
+        }
         let mut bytes = vec![0; PIECE];
         let mut begun = Vec::new();
         loop {
