@@ -121,6 +121,7 @@ public final class Fissure {
                 s.begin();
                 s.endSegment();
                 s.append(THREAD_END, 0, 0);
+                s.isOver = true;
                 FissureThreads.ended(s, Thread.currentThread());
                 remove(s);
             }

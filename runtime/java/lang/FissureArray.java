@@ -2,7 +2,7 @@ package java.lang;
 
 /**
  * State of an array: one word while threads have it one after the other or only read it; one for each element once it is
- * seen that threads write to it at the same time.
+ * seen that threads write to it at the same time, or again and again in turn.
  */
 final class FissureArray extends FissureMore {
     final FissureEntry entry;
@@ -15,6 +15,9 @@ final class FissureArray extends FissureMore {
     private FissureThread lastButOne;
     private int lastSyncs;
     private int lastButOneSyncs;
+    private static final int MOST_HAND_OVERS = 8;
+    /** How often it has gone from a thread that is not over to the next. */
+    private int handOvers;
 
     FissureArray(FissureEntry entry, int type) {
         super(ARRAY, entry.id, type, null);
@@ -23,12 +26,15 @@ final class FissureArray extends FissureMore {
 
     /** Whether the thread had the array and lost it, and did nothing since that could have ordered the two. */
     boolean isContended(FissureThread s) {
-        return last == s && lastSyncs == s.syncs || lastButOne == s && lastButOneSyncs == s.syncs;
+        return handOvers >= MOST_HAND_OVERS || last == s && lastSyncs == s.syncs || lastButOne == s && lastButOneSyncs == s.syncs;
     }
 
     /** The array has a new owner. */
     void setOwner(FissureThread s) {
         if (last != s) {
+            if (last != null && !last.isOver) {
+                handOvers++;
+            }
             lastButOne = last;
             lastButOneSyncs = lastSyncs;
             last = s;

@@ -61,6 +61,7 @@ final class FissureThread {
     /** Whether its first event comes after a recorded start. */
     boolean started;
     boolean begun;
+    volatile boolean isOver;
     /** Events that could not be written. */
     int lost;
     /** The innermost activation that is told, and those around it. */
