@@ -401,16 +401,6 @@ final class FissureCalls {
         }
     }
 
-    /** Whether the call can make an object known to others that only this thread knew. */
-    private static boolean makesKnown(int operation) {
-        return switch (operation) {
-            case LOCK, UNLOCK, TRY_LOCK, LOCK_SHARED, UNLOCK_SHARED, TRY_LOCK_SHARED, WAIT, WAIT_CONDITION, UNLOCK_STAMP,
-                    READ, ATOMIC_READ, NAMED_READ, ACQUIRE, TRY_ACQUIRE, JOIN, JOIN_PERHAPS, JOIN_TASK, JOIN_IF_TRUE, AWAIT,
-                    AWAIT_IF_TRUE, AWAIT_PERHAPS, JOIN_ALL, JOIN_ALL_IF_TRUE -> false;
-            default -> true;
-        };
-    }
-
     static void after(Object result, long truth, int call, int site) {
         FissureThread s = null;
         try {
@@ -530,6 +520,16 @@ final class FissureCalls {
             s.endSegment();
             s.append(Fissure.LEAVE, of.type, site, of.id, generation, count);
         }
+    }
+
+    /** Whether the call can make an object known to others that only this thread knew. */
+    private static boolean makesKnown(int operation) {
+        return switch (operation) {
+            case LOCK, UNLOCK, TRY_LOCK, LOCK_SHARED, UNLOCK_SHARED, TRY_LOCK_SHARED, WAIT, WAIT_CONDITION, UNLOCK_STAMP,
+                    READ, ATOMIC_READ, NAMED_READ, ACQUIRE, TRY_ACQUIRE, JOIN, JOIN_PERHAPS, JOIN_TASK, JOIN_IF_TRUE, AWAIT,
+                    AWAIT_IF_TRUE, AWAIT_PERHAPS, JOIN_ALL, JOIN_ALL_IF_TRUE -> false;
+            default -> true;
+        };
     }
 
     // Contents.
