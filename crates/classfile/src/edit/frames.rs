@@ -10,6 +10,7 @@ const SAME_WITH_ITEM_FAR: u8 = 247;
 const SAME_FAR: u8 = 251;
 const FULL: u8 = 255;
 
+const TOP: u8 = 0;
 const OBJECT: u8 = 7;
 const UNINITIALIZED: u8 = 8;
 
@@ -42,8 +43,17 @@ pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result
         previous = Some(at);
         distance.ok_or_else(|| Error::Malformed("two frames are at one offset".to_owned()))
     };
+    let mut kept = added.iter().find_map(|added| match added.locals {
+        LocalsAtHandler::Nothing => None,
+        LocalsAtHandler::This { class, parameters } => Some(Kept { class, locals: usize::from(parameters) + 1 }),
+    });
     each(content, |at, kind, types| {
         let distance = distance(moved.target(at)?)?;
+        let mut owned = Vec::new();
+        let (kind, types) = match &mut kept {
+            Some(kept) => kept.frame(kind, types, &mut owned)?,
+            None => (kind, types),
+        };
         match (kind, u8::try_from(distance)) {
             (0..SAME_WITH_ITEM | SAME_FAR, Ok(short)) if short < SAME_WITH_ITEM => out.push(short),
             (SAME_WITH_ITEM..128 | SAME_WITH_ITEM_FAR, Ok(short)) if short < SAME_WITH_ITEM => {
@@ -65,7 +75,7 @@ pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result
         out.extend(distance(handler.at)?.to_be_bytes());
         match handler.locals {
             LocalsAtHandler::Nothing => out.extend([0, 0]),
-            LocalsAtHandler::This(class) => {
+            LocalsAtHandler::This { class, .. } => {
                 out.extend([0, 1, OBJECT]);
                 out.extend(class.to_be_bytes());
             }
@@ -74,6 +84,56 @@ pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result
         out.extend(handler.throwable.to_be_bytes());
     }
     Ok(out)
+}
+
+/// Keeps `this` in all frames of a method that never stores anything else there.
+struct Kept {
+    class: u16,
+    /// How many locals the last frame has in the table as it was. In the new one there is always the first.
+    locals: usize,
+}
+
+impl Kept {
+    /// The frame with `this`; `owned` is for types that change.
+    fn frame<'a>(&mut self, kind: u8, types: Types<'a>, owned: &'a mut Vec<u8>) -> Result<(u8, Types<'a>), Error> {
+        let bytes = types.bytes;
+        match kind {
+            248..=250 => {
+                let chopped = usize::from(SAME_FAR - kind);
+                let too_many = || Error::Malformed("a frame takes away more locals than there are".to_owned());
+                self.locals = self.locals.checked_sub(chopped).ok_or_else(too_many)?;
+                Ok((if self.locals == 0 { kind + 1 } else { kind }, types))
+            }
+            252..=254 => {
+                let had_none = self.locals == 0;
+                self.locals += usize::from(kind - SAME_FAR);
+                // What comes in the first place is nothing, since nothing is stored there.
+                match bytes.split_first() {
+                    Some((&TOP, rest)) if had_none => {
+                        let count = types.count.map(|count| count - 1);
+                        Ok((kind - 1, Types { count, bytes: rest }))
+                    }
+                    _ if had_none => Err(Error::Malformed("a frame has a local that was never stored".to_owned())),
+                    _ => Ok((kind, types)),
+                }
+            }
+            FULL => {
+                let count = Cursor::new(bytes).u16()?;
+                self.locals = count.into();
+                let rest = match (count, bytes.get(2)) {
+                    (0, _) => &bytes[2..],
+                    (_, Some(&TOP)) => &bytes[3..],
+                    _ => return Ok((kind, types)),
+                };
+                owned.extend(count.max(1).to_be_bytes());
+                owned.push(OBJECT);
+                owned.extend(self.class.to_be_bytes());
+                owned.extend(rest);
+                Ok((kind, Types { count: None, bytes: owned }))
+            }
+            _ => Ok((kind, types)),
+        }
+    }
 }
 
 /// What follows a frame's kind and distance.
@@ -155,4 +215,33 @@ fn copy_types(types: Types<'_>, moved: &Moved, out: &mut Vec<u8>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+    use super::*;
+
+    /// Frames of a method with two parameters, as optimizers leave them: without `this` where it is not used any more.
+    #[test]
+    fn this_comes_back() {
+        const INT: u8 = 1;
+        let mut kept = Kept { class: 9, locals: 3 };
+        let mut frame = |kind: u8, count: Option<usize>, bytes: &[u8]| {
+            let mut owned = Vec::new();
+            let (kind, types) = kept.frame(kind, Types { count, bytes }, &mut owned).unwrap();
+            (kind, types.count, types.bytes.to_vec())
+        };
+        assert_eq!(frame(249, Some(0), &[]), (249, Some(0), vec![]), "two of three are taken away");
+        assert_eq!(frame(250, Some(0), &[]), (SAME_FAR, Some(0), vec![]), "so is `this`, which stays");
+        assert_eq!(frame(253, Some(2), &[TOP, INT]), (252, Some(1), vec![INT]), "behind nothing comes a number");
+        assert_eq!(frame(252, Some(1), &[INT]), (252, Some(1), vec![INT]), "and another one");
+        assert_eq!(frame(248, Some(0), &[]), (249, Some(0), vec![]), "all three are taken away");
+        assert_eq!(frame(FULL, None, &[0, 0, 0, 1, INT]), (FULL, None, vec![0, 1, OBJECT, 0, 9, 0, 1, INT]));
+        assert_eq!(frame(FULL, None, &[0, 2, TOP, INT, 0, 0]), (FULL, None, vec![0, 2, OBJECT, 0, 9, INT, 0, 0]));
+        assert_eq!(frame(FULL, None, &[0, 1, OBJECT, 0, 9, 0, 0]), (FULL, None, vec![0, 1, OBJECT, 0, 9, 0, 0]));
+        let mut owned = Vec::new();
+        assert!(kept.frame(249, Types { count: Some(0), bytes: &[] }, &mut owned).is_err(), "there is only one");
+    }
 }
