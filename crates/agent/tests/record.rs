@@ -167,6 +167,10 @@ fn names_do_not_clash() {
             assert_eq!(count(&format!("w(Names${field}@)")), 3 + initial, "{field} on {}", jdk.version);
             assert_eq!(count(&format!("r(Names${field}@)")), 4, "{field} on {}", jdk.version);
         }
+        // What a field is, its class tells, which may come late.
+        for operation in ["vr(Names$Late.flag)", "vw(Names$Late.flag)", "r(Names$Late.plain)", "w(Names$Late.plain)"] {
+            assert_eq!(count(operation), 1, "{operation} on {}", jdk.version);
+        }
     }
 }
 
