@@ -32,6 +32,8 @@ pub struct Recording {
     pub instrumented: u32,
     pub failed: u32,
     pub notes: Vec<String>,
+    /// Whether any code tells of anything.
+    pub has_sites: bool,
     /// Whether the JVM ended by itself.
     pub ended: bool,
     /// Records or rows that made no sense.
@@ -242,6 +244,7 @@ fn note(about: &mut Recording, row: Row) {
         Row::Note { text } => about.notes.push(text),
         Row::Classes { instrumented, failed } => (about.instrumented, about.failed) = (instrumented, failed),
         Row::End => about.ended = true,
+        Row::Site { .. } => about.has_sites = true,
         _ => {}
     }
 }

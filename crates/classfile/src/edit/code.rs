@@ -43,9 +43,13 @@ pub(super) struct RawHandler {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LocalsAtHandler {
     Nothing,
-    /// `this`, as an object of the class that this constant names. Only right where nothing else is ever stored there
-    /// ([`CodeEditor::keeps_this`]).
-    This(u16),
+    /// `this`, as an object of the class that this constant names, in a method with so many parameters. Only right where
+    /// nothing else is ever stored there ([`CodeEditor::keeps_this`]). Frames that do not tell of it any more, because the
+    /// code has no use for it, then do again.
+    This {
+        class: u16,
+        parameters: u16,
+    },
 }
 
 /// Code that gets whatever is thrown in some ranges of the method, after all other handlers.
