@@ -64,8 +64,16 @@ impl<'s> Sharings<'s> {
         let mut from = |method: MethodId| beside(&self.flows(method).leads, place).for_each(&mut tell);
         match place {
             Place::Outside => {}
-            Place::Field(field) => self.threads.library.users(field).iter().for_each(|method| from(*method)),
-            Place::Result(method) => self.calls.callers(method).iter().for_each(|caller| from(*caller)),
+            Place::Field(field) => {
+                let users = self.threads.library.users(field);
+                self.outlines.make_here(users);
+                users.iter().for_each(|method| from(*method));
+            }
+            Place::Result(method) => {
+                let callers = self.calls.callers(method);
+                self.outlines.make_here(callers);
+                callers.iter().for_each(|caller| from(*caller));
+            }
             Place::Parameter(method, _) | Place::Event(method, _) | Place::New(method, _) => from(method),
         }
     }
@@ -75,6 +83,7 @@ impl<'s> Sharings<'s> {
         let constructor = self.program.names.intern("<init>");
         let mut made = Vec::new();
         for method in self.program.methods_of(class).filter(|method| self.program.method(*method).name == constructor) {
+            self.outlines.make_here(self.calls.callers(method));
             for caller in self.calls.callers(method) {
                 let all = self.flows(*caller).made.iter();
                 made.extend(all.filter(|(_, of)| *of == class).map(|(place, _)| *place));
