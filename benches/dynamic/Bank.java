@@ -42,7 +42,7 @@ class Bank {
 
     private static void transfers(int seed) {
         long random = seed + 1;
-        for (int i = 0; i < 6_000_000; i++) {
+        for (int i = 0; i < 12_000_000; i++) {
             random = random * 6364136223846793005L + 1442695040888963407L;
             Account from = ACCOUNTS[(int) (random >>> 58)];
             Account to = ACCOUNTS[(int) (random >>> 52 & 63)];

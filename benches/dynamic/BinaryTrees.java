@@ -26,7 +26,7 @@ class BinaryTrees {
 
     private static void work() {
         long count = 0;
-        for (int i = 0; i < 150; i++) {
+        for (int i = 0; i < 700; i++) {
             count += tree(15).count();
         }
         synchronized (BinaryTrees.class) {

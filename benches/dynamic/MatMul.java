@@ -1,6 +1,6 @@
 /** A product of matrices, rows shared among threads. */
 class MatMul {
-    private static final int SIZE = 900;
+    private static final int SIZE = 1400;
     private static final double[][] A = new double[SIZE][SIZE];
     private static final double[][] B = new double[SIZE][SIZE];
     private static final double[][] C = new double[SIZE][SIZE];

@@ -47,7 +47,7 @@ class RayTracer {
         }
     }
 
-    private static final int SIZE = 900;
+    private static final int SIZE = 1600;
     private static final Sphere[] SCENE = new Sphere[27];
     private static long sum;
     private static int nextRow;

@@ -9,7 +9,7 @@ class Sor {
                 GRID[i][j] = (i * 31 + j * 17) % 100;
             }
         }
-        for (int step = 0; step < 400; step++) {
+        for (int step = 0; step < 1200; step++) {
             int colour = step & 1;
             Thread other = new Thread(() -> sweep(colour, 1, SIZE / 2));
             other.start();

@@ -50,6 +50,8 @@ const BUILDERS: &[&str] = &[
     "xsbt.boot.",
     "sbt.",
     "org.apache.tools.ant.",
+    // A JVM that only lets an agent into another one.
+    "net.bytebuddy.agent.",
 ];
 
 /// Whether a JVM with this command (`sun.java.command`) is watched.

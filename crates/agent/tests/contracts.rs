@@ -79,7 +79,7 @@ fn every_probe_is_there() {
     let found: BTreeSet<(String, String)> = lines
         .windows(2)
         .filter_map(|two| {
-            let name = two[0].strip_prefix("public static void ")?.split('(').next()?;
+            let name = two[0].strip_prefix("public static ")?.split('(').next()?.rsplit(' ').next()?;
             Some((name.to_owned(), two[1].strip_prefix("descriptor: ")?.to_owned()))
         })
         .collect();

@@ -4,9 +4,12 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::fs;
+use std::process::{Command, Stdio};
 
+use fixture::{cache, compile, programs, test_jdk, workspace};
 use support::races::races;
-use support::{Program, jdks, record, run};
+use support::{Program, agent_option, jdks, record, run, temporary};
 
 #[test]
 fn programs_end_as_they_do_alone() {
@@ -22,6 +25,9 @@ fn programs_end_as_they_do_alone() {
             ("Tasks", &[][..]),
             ("Ordered", &[][..]),
             ("Names", &[][..]),
+            ("Startup", &[][..]),
+            ("Loaders", &["20"][..]),
+            ("Threads", &["platform", "20"][..]),
         ] {
             let program = Program::named(program);
             let alone = run(&jdk, &program, arguments);
@@ -29,6 +35,34 @@ fn programs_end_as_they_do_alone() {
             assert_eq!(alone.stdout, recorded.stdout, "{program:?} {arguments:?} on {}", jdk.version);
             assert_eq!(alone.code, recorded.code, "{program:?} {arguments:?} on {}: {}", jdk.version, recorded.stderr);
             assert!(recorded.events.len() > 2, "{program:?}: {}", recorded.stderr);
+        }
+    }
+}
+
+/// A part of the programs with known truth, all of them in the long test. Some say what depends on the schedule: then only
+/// the end counts.
+#[test]
+fn programs_with_truth_end_as_they_do_alone() {
+    let top = workspace().canonicalize().unwrap();
+    let (fixtures, truths): (Vec<_>, Vec<_>) = programs(&top.join("fixtures/programs")).unwrap().into_iter().unzip();
+    let compiled = compile(&fixtures, &test_jdk().unwrap(), &cache()).unwrap();
+    let step = if std::env::var_os("FISSURE_LONG").is_some() { 1 } else { 24 };
+    for jdk in jdks() {
+        for (one, truth) in compiled.iter().zip(&truths).step_by(step) {
+            let folder = temporary("same");
+            let run = |option: Option<String>| {
+                let mut java = Command::new(jdk.program("java"));
+                java.args(option).arg("-cp").arg(&one.classes).arg(&truth.main).args(&truth.args);
+                let output = java.stdin(Stdio::null()).output().unwrap();
+                (output.status.code(), output.stdout, output.stderr)
+            };
+            let (alone, again) = (run(None), run(None));
+            let recorded = run(Some(agent_option(&folder, "")));
+            assert_eq!(recorded.0, alone.0, "{} on {}: {recorded:?}", one.fixture.name, jdk.version);
+            if alone == again {
+                assert_eq!(recorded, alone, "{} on {}", one.fixture.name, jdk.version);
+            }
+            let _ = fs::remove_dir_all(folder);
         }
     }
 }
@@ -132,6 +166,10 @@ fn names_do_not_clash() {
         ] {
             assert_eq!(count(&format!("w(Names${field}@)")), 3 + initial, "{field} on {}", jdk.version);
             assert_eq!(count(&format!("r(Names${field}@)")), 4, "{field} on {}", jdk.version);
+        }
+        // What a field is, its class tells, which may come late.
+        for operation in ["vr(Names$Late.flag)", "vw(Names$Late.flag)", "r(Names$Late.plain)", "w(Names$Late.plain)"] {
+            assert_eq!(count(operation), 1, "{operation} on {}", jdk.version);
         }
     }
 }

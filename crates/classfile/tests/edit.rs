@@ -87,11 +87,11 @@ fn compare(old: &Code, new: &Code, inserted: &[Inserted], at_entry: usize, conte
         assert_eq!(targets(&new.instructions[*at].operation), expected, "{context} at {}", instruction.pc);
     }
     for (old_handler, handler) in old.handlers.iter().zip(&new.handlers) {
-        assert_eq!(
-            (handler.start, handler.handler),
-            (start(old_handler.start), start(old_handler.handler)),
-            "{context}"
-        );
+        // What follows a monitorenter belongs to the range that begins there.
+        let entering = index(old_handler.start).checked_sub(1);
+        let entering = entering.filter(|at| matches!(old.instructions[*at].operation, Operation::MonitorEnter));
+        let from = entering.map_or(start(old_handler.start), |at| new.instructions[itself[at] + 1].pc);
+        assert_eq!((handler.start, handler.handler), (from, start(old_handler.handler)), "{context}");
         let last = old.instructions.partition_point(|one| one.pc < old_handler.end) - 1;
         let behind = new.instructions.get(itself[last] + 1).map_or(handler.end, |one| one.pc);
         assert_eq!(handler.end, behind, "{context}: a handler ends with its last instruction");

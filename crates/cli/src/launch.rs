@@ -9,7 +9,8 @@ use std::{env, fs, thread};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use recording::{Follow, Options};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use rustix::termios::tcgetpgrp;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 use signal_hook::iterator::{Handle, Signals};
 
@@ -142,8 +143,8 @@ impl Drop for Launched {
     }
 }
 
-/// Passes signals to the program. One from the terminal has reached it already, as it has everyone in front of the
-/// terminal; it must only not end this process before the recording is whole.
+/// Passes signals to the program. Those that a terminal sends have reached it already, as they have everyone in front of
+/// the terminal; they must only not end this process before the recording is whole.
 fn pass_on(mut signals: Signals, child: &Child) -> Handle {
     let handle = signals.handle();
     let child = Pid::from_child(child);
@@ -152,6 +153,8 @@ fn pass_on(mut signals: Signals, child: &Child) -> Handle {
             let signal = match signal {
                 SIGTERM => Signal::TERM,
                 SIGHUP => Signal::HUP,
+                SIGINT if !is_in_front() => Signal::INT,
+                SIGQUIT if !is_in_front() => Signal::QUIT,
                 _ => continue,
             };
             // It may be over already.
@@ -159,6 +162,12 @@ fn pass_on(mut signals: Signals, child: &Child) -> Handle {
         }
     });
     handle
+}
+
+/// Whether this process is in front of a terminal, with the program that it started.
+fn is_in_front() -> bool {
+    let terminal = fs::File::open("/dev/tty").ok();
+    terminal.and_then(|terminal| tcgetpgrp(terminal).ok()).is_some_and(|group| group == getpgrp())
 }
 
 fn with_option(before: Option<OsString>, option: &str) -> OsString {

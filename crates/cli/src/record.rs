@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use recording::{Follow, Recording};
+use recording::{Follow, Options, Recording};
 
 use crate::launch::{Launched, WatchArgs, agent_option};
 use crate::output;
@@ -30,6 +30,10 @@ pub(crate) struct RecordArgs {
     #[arg(long)]
     print_agent: bool,
 
+    /// Stop recording when a JVM has made so many megabytes of records, and say so; 0 for no limit
+    #[arg(long, value_name = "MB", default_value_t = 8192)]
+    max_size: u64,
+
     #[command(flatten)]
     watch: WatchArgs,
 
@@ -39,24 +43,30 @@ pub(crate) struct RecordArgs {
 }
 
 pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
+    let options = |folder: &Path| Options { limit: args.max_size << 20, ..args.watch.options(folder) };
     if args.print_agent {
         let folder = std::path::absolute(&args.output).context("cannot find the folder")?;
-        output::print(&format!("{}\n", agent_option(&args.watch.options(&folder))?))?;
+        output::print(&format!("{}\n", agent_option(&options(&folder))?))?;
         return Ok(ExitCode::SUCCESS);
     }
     let folder = Folder::beside(&args.output)?;
-    let mut launched = Launched::start(&args.command, &args.watch.options(&folder.0))?;
+    let mut launched = Launched::start(&args.command, &options(&folder.0))?;
+    let mut outputs = Outputs { first: args.output.clone(), count: 0 };
     let mut traces: Vec<Trace> = Vec::new();
+    let mut jvms = 0;
     loop {
         // Asked first, so that nothing is written after the last look.
         let is_running = launched.is_running()?;
         for jvm in launched.new_recordings()? {
-            traces.push(Trace::create(&jvm, &args.output, traces.len())?);
+            jvms += 1;
+            traces.extend(kept(Trace::of(&jvm)));
         }
         let mut more = false;
-        for trace in &mut traces {
-            more |= trace.advance()?;
-        }
+        traces.retain_mut(|trace| {
+            let advanced = kept(trace.advance(&mut outputs));
+            more |= advanced == Some(true);
+            advanced.is_some()
+        });
         if !is_running {
             break;
         }
@@ -64,49 +74,94 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
             thread::sleep(PAUSE);
         }
     }
-    if traces.is_empty() {
+    if jvms == 0 {
         output::complain("warning: no JVM was recorded: the program ran none, or none that takes the agent");
     }
     for trace in traces {
-        trace.finish()?;
+        kept(trace.finish(&mut outputs));
     }
     Ok(ExitCode::from(launched.exit_code()))
+}
+
+/// Trouble with a trace, such as a full disk, ends the trace and not the program that is recorded.
+fn kept<T>(result: Result<T>) -> Option<T> {
+    result.inspect_err(|trouble| output::complain(&format!("warning: a trace ends here: {trouble:#}"))).ok()
+}
+
+/// Where traces go: the first to the file that was asked for, others beside it.
+struct Outputs {
+    first: PathBuf,
+    count: usize,
+}
+
+impl Outputs {
+    fn next(&mut self) -> Result<(PathBuf, File)> {
+        self.count += 1;
+        let path = if self.count == 1 {
+            self.first.clone()
+        } else {
+            let mut name = self.first.as_os_str().to_owned();
+            name.push(format!(".{}", self.count));
+            PathBuf::from(name)
+        };
+        let file = File::create(&path).with_context(|| format!("cannot write `{}`", path.display()))?;
+        Ok((path, file))
+    }
 }
 
 /// The trace of one JVM.
 struct Trace {
     follow: Follow,
-    file: File,
-    path: PathBuf,
+    /// Made when there is code that tells of something: some JVMs only say their version, or help another one.
+    file: Option<(PathBuf, File)>,
+    /// What is not written yet.
+    bytes: Vec<u8>,
 }
 
 impl Trace {
-    fn create(jvm: &Path, output: &Path, before: usize) -> Result<Trace> {
-        let path = if before == 0 {
-            output.to_owned()
-        } else {
-            let mut name = output.as_os_str().to_owned();
-            name.push(format!(".{}", before + 1));
-            PathBuf::from(name)
-        };
-        let file = File::create(&path).with_context(|| format!("cannot write `{}`", path.display()))?;
+    fn of(jvm: &Path) -> Result<Trace> {
         let follow = Follow::new(jvm).with_context(|| format!("cannot read `{}`", jvm.display()))?;
-        Ok(Trace { follow, file, path })
+        Ok(Trace { follow, file: None, bytes: Vec::new() })
     }
 
     /// Writes what is new; whether there was anything.
-    fn advance(&mut self) -> Result<bool> {
+    fn advance(&mut self, outputs: &mut Outputs) -> Result<bool> {
         let more = self.follow.poll().context("cannot read the recording")?;
-        self.file.write_all(&self.follow.take()).with_context(|| format!("cannot write `{}`", self.path.display()))?;
+        self.bytes.extend(self.follow.take());
+        if self.follow.about().has_sites {
+            self.write(outputs)?;
+        }
         Ok(more)
     }
 
-    fn finish(mut self) -> Result<()> {
-        let (rest, about) = self.follow.finish().context("cannot read the recording")?;
-        self.file.write_all(&rest).with_context(|| format!("cannot write `{}`", self.path.display()))?;
-        tell(&self.path, &about);
+    fn write(&mut self, outputs: &mut Outputs) -> Result<()> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            None => self.file.insert(outputs.next()?),
+        };
+        write(file, &self.bytes)?;
+        self.bytes.clear();
         Ok(())
     }
+
+    /// If no JVM ran any code that is watched, one of them has the trace all the same, and that is told.
+    fn finish(self, outputs: &mut Outputs) -> Result<()> {
+        let Trace { follow, file, mut bytes } = self;
+        let (rest, about) = follow.finish().context("cannot read the recording")?;
+        bytes.extend(rest);
+        let mut file = match file {
+            Some(file) => file,
+            None if outputs.count > 0 => return Ok(()),
+            None => outputs.next()?,
+        };
+        write(&mut file, &bytes)?;
+        tell(&file.0, &about);
+        Ok(())
+    }
+}
+
+fn write((path, file): &mut (PathBuf, File), bytes: &[u8]) -> Result<()> {
+    file.write_all(bytes).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 fn tell(path: &Path, about: &Recording) {

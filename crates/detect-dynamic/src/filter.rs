@@ -6,6 +6,11 @@
 //! access is left out only if the word is this thread's, of this segment, and enough of its kind were kept. Then the
 //! kept one and the one left out are reached by the same, reach the same, and belong to the same unit.
 //!
+//! A word of another thread's segment that has reached the thread already brings nothing new, and ends no segment: data
+//! that one thread made ready and others then read costs one segment, not one for each field. A thread learns of another
+//! one's segment by a conflict with it, or by being started. No thread makes the same word twice all the same: two threads
+//! cannot each have learned of the other's segment in their own.
+//!
 //! A field that several threads read without a write between has a state of its own with each reader's last segment; in
 //! one word they would steal it from each other at every read.
 //!
@@ -13,7 +18,7 @@
 //! read of x is reached by v and the first is not. Without it, a thread that then writes x is not after v.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use trace::{Action, Event, ObjectId, Ran, Tables, ThreadId, VariableId};
+use trace::{Action, Cause, Event, LockId, Mode, ObjectId, Ran, Tables, ThreadId, VariableId};
 
 /// Who accessed a field last, and what of it was kept.
 #[derive(Clone, Debug)]
@@ -25,7 +30,8 @@ enum Word {
         reads: u8,
         writes: u8,
     },
-    /// Only read since its last write, by several threads: each with its segment and the reads kept in it.
+    /// Only read since its last write, by several threads: each with its segment and the reads kept in it. The second one
+    /// made it so.
     ReadShared(Vec<(ThreadId, u64, u8)>),
 }
 
@@ -35,9 +41,14 @@ pub struct Filter {
     keep: u8,
     words: Vec<Word>,
     segments: Vec<u64>,
+    /// By thread and other thread: the latest segment of the other that has reached it.
+    learned: FxHashMap<(ThreadId, ThreadId), u64>,
+    /// How often a thread holds a lock exclusively: taking it again is no event.
+    held: FxHashMap<(ThreadId, LockId), u32>,
     /// For each thread that is in a branch: which of its open arms are speculated.
     arms: FxHashMap<ThreadId, Vec<bool>>,
-    /// For each thread, the objects that it created and nobody else can know yet.
+    /// For each thread, the objects that it created and nobody else can know yet. Taking or leaving a lock, reading and
+    /// the bounds of units make nothing known to others.
     fresh: FxHashMap<ThreadId, FxHashSet<ObjectId>>,
     /// For the test that shows what a looser rule loses.
     ends_at_foreign_words: bool,
@@ -59,6 +70,8 @@ impl Filter {
             keep,
             words: Vec::new(),
             segments: Vec::new(),
+            learned: FxHashMap::default(),
+            held: FxHashMap::default(),
             arms: FxHashMap::default(),
             fresh: FxHashMap::default(),
             ends_at_foreign_words: true,
@@ -78,14 +91,20 @@ impl Filter {
             return true;
         }
         match event.action {
-            Action::Read { variable } => self.read(thread, variable, tables),
-            Action::Write { variable } => self.write(thread, variable, tables),
+            Action::Read { variable } | Action::Write { variable } if self.is_fresh(thread, variable, tables) => {
+                // No word is left, either: whoever accesses it later got the object by an access that is kept and comes
+                // after this one.
+                false
+            }
+            Action::Read { variable } => self.read(thread, variable),
+            Action::Write { variable } => self.write(thread, variable),
             Action::New { object } => {
                 self.fresh.entry(thread).or_default().insert(object);
                 true
             }
             Action::Sync { variable, access, interval, .. } => {
                 self.end_segment(thread);
+                self.fresh.remove(&thread);
                 // With numbers of its own it has no place among plain accesses; without, it is one of them.
                 if interval.is_none() {
                     let (reads, writes) = if access.writes() { (0, 1) } else { (1, 0) };
@@ -93,13 +112,47 @@ impl Filter {
                 }
                 true
             }
+            Action::Acquire { lock, mode: Mode::Exclusive, cause: Cause::Section, .. } => {
+                let depth = self.held.entry((thread, lock)).or_insert(0);
+                *depth += 1;
+                let outermost = *depth == 1;
+                if outermost {
+                    self.end_segment(thread);
+                }
+                outermost
+            }
+            Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section } => {
+                let depth = self.held.entry((thread, lock)).or_insert(0);
+                *depth = depth.saturating_sub(1);
+                let outermost = *depth == 0;
+                if outermost {
+                    self.end_segment(thread);
+                }
+                outermost
+            }
+            Action::Start { child } => {
+                let known: Vec<(ThreadId, u64)> =
+                    self.learned.iter().filter(|((of, _), _)| *of == thread).map(|((_, by), at)| (*by, *at)).collect();
+                self.learned.extend(known.into_iter().map(|(other, segment)| ((child, other), segment)));
+                self.learned.insert((child, thread), self.segment(thread));
+                self.end_segment(thread);
+                self.fresh.remove(&thread);
+                true
+            }
+            Action::Join { child } => {
+                self.learned.insert((thread, child), self.segment(child));
+                self.end_segment(thread);
+                true
+            }
+            Action::Arrive { .. } => {
+                self.end_segment(thread);
+                self.fresh.remove(&thread);
+                true
+            }
             Action::Acquire { .. }
             | Action::Release { .. }
             | Action::UnitBegin { .. }
             | Action::UnitEnd { .. }
-            | Action::Start { .. }
-            | Action::Join { .. }
-            | Action::Arrive { .. }
             | Action::Leave { .. }
             | Action::ThreadBegin
             | Action::ThreadEnd
@@ -137,7 +190,7 @@ impl Filter {
         }
     }
 
-    fn read(&mut self, thread: ThreadId, variable: VariableId, tables: &Tables) -> bool {
+    fn read(&mut self, thread: ThreadId, variable: VariableId) -> bool {
         let segment = self.segment(thread);
         let keep = self.keep;
         match self.word(variable) {
@@ -148,12 +201,14 @@ impl Filter {
             }
             Word::Owned { thread: owner, segment: last, reads, writes: 0 } if *owner != thread => {
                 let first = (*owner, *last, *reads);
-                let segment = self.meet(thread);
+                // Reads do not conflict, so nothing is learned.
+                let segment = self.meet(thread, (first.0, first.1), false);
                 *self.word(variable) = Word::ReadShared(vec![first, (thread, segment, 1)]);
                 true
             }
-            Word::Owned { thread: owner, .. } => {
-                let segment = if *owner == thread { segment } else { self.meet(thread) };
+            Word::Owned { thread: owner, segment: last, .. } => {
+                let last = (*owner, *last);
+                let segment = if last.0 == thread { segment } else { self.meet(thread, last, true) };
                 *self.word(variable) = Word::Owned { thread, segment, reads: 1, writes: 0 };
                 true
             }
@@ -168,22 +223,24 @@ impl Filter {
                     true
                 }
                 None => {
-                    let segment = self.meet(thread);
+                    let (sharer, its_segment, _) = readers[1];
+                    let segment = self.meet(thread, (sharer, its_segment), false);
                     if let Word::ReadShared(readers) = self.word(variable) {
                         readers.push((thread, segment, 1));
                     }
                     true
                 }
             },
-            Word::Untouched => self.first(thread, variable, tables, (1, 0)),
+            Word::Untouched => {
+                *self.word(variable) = Word::Owned { thread, segment, reads: 1, writes: 0 };
+                true
+            }
         }
     }
 
-    fn write(&mut self, thread: ThreadId, variable: VariableId, tables: &Tables) -> bool {
-        if !self.is_fresh(thread, variable, tables) {
-            // What is written to a place that others may know can be one of the fresh objects.
-            self.fresh.remove(&thread);
-        }
+    fn write(&mut self, thread: ThreadId, variable: VariableId) -> bool {
+        // What is written to a place that others may know can be one of the fresh objects.
+        self.fresh.remove(&thread);
         let segment = self.segment(thread);
         let keep = self.keep;
         match self.word(variable) {
@@ -196,23 +253,25 @@ impl Filter {
                 *self.word(variable) = Word::Owned { thread, segment, reads: 0, writes: 1 };
                 true
             }
-            Word::Owned { .. } | Word::ReadShared(_) => {
-                let segment = self.meet(thread);
+            Word::Owned { thread: owner, segment: last, .. } => {
+                let last = (*owner, *last);
+                let segment = self.meet(thread, last, true);
                 *self.word(variable) = Word::Owned { thread, segment, reads: 0, writes: 1 };
                 true
             }
-            Word::Untouched => self.first(thread, variable, tables, (0, 1)),
+            Word::ReadShared(_) => {
+                if self.ends_at_foreign_words {
+                    self.end_segment(thread);
+                }
+                let segment = self.segment(thread);
+                *self.word(variable) = Word::Owned { thread, segment, reads: 0, writes: 1 };
+                true
+            }
+            Word::Untouched => {
+                *self.word(variable) = Word::Owned { thread, segment, reads: 0, writes: 1 };
+                true
+            }
         }
-    }
-
-    /// The creator's own first access to a field of a fresh object only marks the field: whoever accesses it later got
-    /// the object by an access that is kept and comes after this one.
-    fn first(&mut self, thread: ThreadId, variable: VariableId, tables: &Tables, counts: (u8, u8)) -> bool {
-        let fresh = self.is_fresh(thread, variable, tables);
-        let (reads, writes) = if fresh { (0, 0) } else { counts };
-        let segment = self.segment(thread);
-        *self.word(variable) = Word::Owned { thread, segment, reads, writes };
-        !fresh
     }
 
     fn is_fresh(&self, thread: ThreadId, variable: VariableId, tables: &Tables) -> bool {
@@ -220,10 +279,17 @@ impl Filter {
         self.fresh.get(&thread).is_some_and(|objects| objects.contains(&object))
     }
 
-    /// The thread came upon another thread's word; the segment that now begins.
-    fn meet(&mut self, thread: ThreadId) -> u64 {
-        if self.ends_at_foreign_words {
-            self.end_segment(thread);
+    /// The thread came upon the word of another thread's segment; its own segment from then on, which is a new one unless
+    /// it had learned of that segment.
+    fn meet(&mut self, thread: ThreadId, (other, segment): (ThreadId, u64), conflict: bool) -> u64 {
+        let learned = self.learned.get(&(thread, other)).is_some_and(|&learned| learned >= segment);
+        if !learned {
+            if self.ends_at_foreign_words {
+                self.end_segment(thread);
+            }
+            if conflict {
+                self.learned.insert((thread, other), segment);
+            }
         }
         self.segment(thread)
     }
@@ -237,7 +303,6 @@ impl Filter {
             self.segments.resize(thread.index() + 1, 0);
         }
         self.segments[thread.index()] += 1;
-        self.fresh.remove(&thread);
     }
 
     fn word(&mut self, variable: VariableId) -> &mut Word {

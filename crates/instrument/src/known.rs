@@ -4,6 +4,8 @@ use classfile::Access;
 use classfile::edit::ClassEditor;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::shadow::is_added;
+
 /// The classes of one JVM that passed by, by name. Where two loaders have classes of one name, the later one counts.
 #[derive(Default)]
 pub(crate) struct Known {
@@ -28,6 +30,7 @@ impl Known {
         let fields = class
             .fields()
             .iter()
+            .filter(|field| !is_added(field.access, class.pool.utf8(field.name).unwrap_or_default()))
             .filter_map(|field| Some(((member(field.name)?, member(field.descriptor)?), field.access)))
             .collect();
         let methods = class

@@ -2,6 +2,7 @@
 
 use classfile::edit::{ClassEditor, CodeEditor, Place, RawInstruction, Snippet, op};
 use classfile::{Access, ArrayKind, Error, Kind, text_of};
+use rustc_hash::FxHashMap;
 
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
@@ -10,6 +11,8 @@ use crate::shadow::IDENTITY;
 use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
 mod calls;
+mod loops;
+mod thread;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -44,6 +47,10 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     row: Option<u32>,
     /// By instruction, in constructors: whether `this` may not be an object yet.
     uninitialized: Vec<bool>,
+    /// Where the method keeps what probes are to know of the thread, if it does.
+    thread: Option<u16>,
+    /// For accesses to arrays in loops, where it is kept whether they need no probe.
+    quiet: FxHashMap<u32, u16>,
     snippet: Snippet,
     is_edited: bool,
 }
@@ -88,6 +95,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             descriptor,
             row: None,
             uninitialized,
+            thread: None,
+            quiet: FxHashMap::default(),
             snippet: Snippet::new(),
             is_edited: false,
         })
@@ -99,6 +108,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     }
 
     pub(crate) fn insert_probes(&mut self) -> Result<(), Failure> {
+        self.keep_thread()?;
         self.mark_fresh()?;
         self.watch_whole()?;
         let families = self.context.plan.families;
@@ -132,8 +142,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
 
     fn watch_field(&mut self, instruction: RawInstruction<'_>, index: usize) -> Result<(), Failure> {
         let Some((field, kind, wide)) = self.field(instruction, false)? else { return Ok(()) };
-        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
-        let is_reference = named.is_some_and(|[_, _, descriptor]| matches!(descriptor.first(), Some(b'L' | b'[')));
+        let is_reference = self.is_reference(instruction);
         let is_write = instruction.opcode == op::PUTFIELD;
         if is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction) {
             return Ok(());
@@ -158,6 +167,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
 
     fn watch_static(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {
         let Some((field, kind, _)) = self.field(instruction, true)? else { return Ok(()) };
+        let is_reference = self.is_reference(instruction);
         let is_write = instruction.opcode == op::PUTSTATIC;
         let probe = match (kind, is_write) {
             (FieldKind::Volatile, _) => {
@@ -165,6 +175,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
                 Probe::VolatileBefore
             }
             (_, false) => Probe::ReadStatic,
+            (_, true) if is_reference => Probe::WriteStaticReference,
             (_, true) => Probe::WriteStatic,
         };
         self.insert_access(instruction.pc, field, kind, is_write, probe)
@@ -180,6 +191,9 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         probe: Probe,
     ) -> Result<(), Failure> {
         let site = self.site(pc, if is_write { What::Write(field) } else { What::Read(field) });
+        if kind != FieldKind::Volatile {
+            self.push_thread()?;
+        }
         self.snippet.push_int(field as i32, &mut self.class.pool)?.push_int(site, &mut self.class.pool)?;
         self.call(probe)?;
         self.insert(pc, Place::Before);
@@ -194,9 +208,20 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     fn watch_load(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {
         let kind = array_kind(instruction.opcode - op::IALOAD);
         let site = self.site(instruction.pc, What::ReadElement(kind));
-        self.snippet.simple(op::DUP2, 2).push_int(site, &mut self.class.pool)?;
-        self.call(Probe::ReadElement)?;
-        self.insert(instruction.pc, Place::Before);
+        self.snippet.simple(op::DUP2, 2);
+        self.insert_element(instruction.pc, site, Probe::ReadElement)
+    }
+
+    /// The probe before an access to an array, which is pushed already with its index.
+    fn insert_element(&mut self, pc: u32, site: i32, probe: Probe) -> Result<(), Failure> {
+        self.push_thread()?;
+        match self.quiet.get(&pc) {
+            Some(&local) => self.snippet.load(Kind::Int, local),
+            None => self.snippet.push_int(0, &mut self.class.pool)?,
+        };
+        self.snippet.push_int(site, &mut self.class.pool)?;
+        self.call(probe)?;
+        self.insert(pc, Place::Before);
         Ok(())
     }
 
@@ -209,10 +234,15 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         } else {
             self.snippet.simple(op::DUP_X2, 1).simple(op::POP, -1).simple(op::DUP2_X1, 2);
         }
-        self.snippet.push_int(site, &mut self.class.pool)?;
-        self.call(Probe::WriteElement)?;
-        self.insert(instruction.pc, Place::Before);
-        Ok(())
+        let is_reference = kind == ArrayKind::Reference;
+        let probe = if is_reference { Probe::WriteReferenceElement } else { Probe::WriteElement };
+        self.insert_element(instruction.pc, site, probe)
+    }
+
+    /// Whether it touches a field that holds a reference.
+    fn is_reference(&self, instruction: RawInstruction<'_>) -> bool {
+        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
+        named.is_some_and(|[_, _, descriptor]| matches!(descriptor.first(), Some(b'L' | b'[')))
     }
 
     /// The field that an instruction touches, as its number, what is known of it, and whether its value takes two
@@ -281,8 +311,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     }
 
     fn call(&mut self, probe: Probe) -> Result<(), Failure> {
-        let (constant, slots) = self.context.probes.get(probe, &mut self.class.pool)?;
-        self.snippet.call_static(constant, slots);
+        let (constant, slots, given) = self.context.probes.get(probe, &mut self.class.pool)?;
+        self.snippet.call_static(constant, slots, given);
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use classfile::edit::{ConstantPool, Limit};
 
-/// A probe's name and descriptor; all are `public static void`.
+/// A probe's name and descriptor; all are `public static`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ProbeMethod {
     pub name: &'static str,
@@ -17,8 +17,10 @@ pub(crate) enum Probe {
     WriteReference,
     ReadStatic,
     WriteStatic,
+    WriteStaticReference,
     ReadElement,
     WriteElement,
+    WriteReferenceElement,
     VolatileBefore,
     VolatileAfter,
     Entered,
@@ -28,6 +30,12 @@ pub(crate) enum Probe {
     Begin,
     End,
     Fresh,
+    /// A reference goes to code that is not watched.
+    Published,
+    /// Gives what the others are to know of the thread.
+    Thread,
+    /// Before a loop: gives whether accesses to an array need no probe.
+    Quiet,
     /// Before a modelled call: its subject and an object.
     CallBefore,
     /// The same with an `int`.
@@ -46,13 +54,15 @@ pub(crate) enum Probe {
 
 /// All that the class with the probes must have.
 pub const PROBES: &[ProbeMethod] = &[
-    method("read", "(Ljava/lang/Object;II)V"),
-    method("write", "(Ljava/lang/Object;II)V"),
-    method("writeReference", "(Ljava/lang/Object;II)V"),
-    method("readStatic", "(II)V"),
-    method("writeStatic", "(II)V"),
-    method("readElement", "(Ljava/lang/Object;II)V"),
-    method("writeElement", "(Ljava/lang/Object;II)V"),
+    method("read", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
+    method("write", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
+    method("writeReference", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
+    method("readStatic", "(Ljava/lang/Object;II)V"),
+    method("writeStatic", "(Ljava/lang/Object;II)V"),
+    method("writeStaticReference", "(Ljava/lang/Object;II)V"),
+    method("readElement", "(Ljava/lang/Object;ILjava/lang/Object;II)V"),
+    method("writeElement", "(Ljava/lang/Object;ILjava/lang/Object;II)V"),
+    method("writeReferenceElement", "(Ljava/lang/Object;ILjava/lang/Object;II)V"),
     method("volatileBefore", "(Ljava/lang/Object;II)V"),
     method("volatileAfter", "(II)V"),
     method("entered", "(Ljava/lang/Object;I)V"),
@@ -61,7 +71,10 @@ pub const PROBES: &[ProbeMethod] = &[
     method("exit", "(I)V"),
     method("begin", "(II)V"),
     method("end", "(II)V"),
-    method("fresh", "(Ljava/lang/Object;I)V"),
+    method("fresh", "(Ljava/lang/Object;Ljava/lang/Object;I)V"),
+    method("published", "(Ljava/lang/Object;)V"),
+    method("thread", "()Ljava/lang/Object;"),
+    method("quiet", "(Ljava/lang/Object;Ljava/lang/Object;I)I"),
     method("callBefore", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("callBefore", "(Ljava/lang/Object;III)V"),
     method("callBefore", "(Ljava/lang/Object;JII)V"),
@@ -87,8 +100,8 @@ impl<'p> ProbeConstants<'p> {
         ProbeConstants { class, constants: [None; PROBES.len()] }
     }
 
-    /// The constant, and how many slots the probe takes.
-    pub(crate) fn get(&mut self, probe: Probe, pool: &mut ConstantPool<'_>) -> Result<(u16, u16), Limit> {
+    /// The constant, and how many slots the probe takes and gives.
+    pub(crate) fn get(&mut self, probe: Probe, pool: &mut ConstantPool<'_>) -> Result<(u16, u16, u16), Limit> {
         let index = probe as usize;
         let method = PROBES[index];
         let constant = match self.constants[index] {
@@ -96,14 +109,15 @@ impl<'p> ProbeConstants<'p> {
             None => pool.add_method(self.class, method.name.as_bytes(), method.descriptor.as_bytes())?,
         };
         self.constants[index] = Some(constant);
-        Ok((constant, slots(method.descriptor)))
+        let (parameters, result) = method.descriptor.split_once(')').unwrap_or((method.descriptor, "V"));
+        Ok((constant, slots(parameters), slots(result)))
     }
 }
 
-/// The slots of a probe's parameters, which are objects, `int` and `long`.
+/// The slots of a probe's parameters or result, which are objects, `int` and `long`.
 fn slots(descriptor: &str) -> u16 {
-    let parameters = descriptor.trim_start_matches('(').trim_end_matches(")V").replace("Ljava/lang/Object;", "O");
-    parameters.chars().map(|parameter| if parameter == 'J' { 2 } else { 1 }).sum()
+    let types = descriptor.replace("Ljava/lang/Object;", "O");
+    types.chars().map(|one| if one == 'J' { 2 } else { u16::from("OI".contains(one)) }).sum()
 }
 
 #[cfg(test)]
@@ -115,6 +129,6 @@ mod tests {
         assert_eq!(PROBES[Probe::Read as usize].name, "read");
         assert_eq!(PROBES[Probe::Entered as usize].name, "entered");
         assert_eq!(PROBES.len(), Probe::Hook as usize + 1);
-        assert_eq!(slots("(Ljava/lang/Object;II)V"), 3);
+        assert_eq!((slots("(Ljava/lang/Object;IJ"), slots("V")), (4, 0));
     }
 }

@@ -22,7 +22,13 @@ fn can_grow(class: &[u8]) -> bool {
     class != b"java/lang/Object" && !class.starts_with(b"java/lang/ref/")
 }
 
-/// Whether the class got a word for identity.
+/// Whether a field is one of those that are added here. Another agent that rewrites a loaded class may hand it on with
+/// them, though not with the probes.
+pub(crate) fn is_added(access: Access, name: &[u8]) -> bool {
+    name.starts_with(MORE) && access.bits() == PRIVATE_TRANSIENT_SYNTHETIC
+}
+
+/// Whether the class has a word for identity now.
 pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) -> Result<bool, Limit> {
     if class.access().is_interface() || class.access().is_module() || !can_grow(name) {
         return Ok(false);
@@ -35,6 +41,9 @@ pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) 
     let mut added = Vec::new();
     for field in class.fields() {
         let field_name = class.pool.utf8(field.name).unwrap_or_default();
+        if is_added(field.access, field_name) {
+            continue;
+        }
         let is_plain = !field.access.is_final() && !field.access.is_volatile() && !field.access.is_static();
         if is_plain && names.get(field_name) == Some(&1) {
             added.push((&b"J"[..], [PREFIX, field_name].concat()));
@@ -44,8 +53,13 @@ pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) 
         added.push((b"J", IDENTITY.to_vec()));
         added.push((b"Ljava/lang/Object;", MORE.to_vec()));
     }
-    added.retain(|(_, name)| !names.contains_key(name.as_slice()));
-    let has_identity = added.iter().any(|(_, name)| name == IDENTITY);
+    let has = |name: &[u8]| names.contains_key(name);
+    let was_added = class
+        .fields()
+        .iter()
+        .any(|field| class.pool.utf8(field.name) == Some(IDENTITY) && is_added(field.access, IDENTITY));
+    let has_identity = was_added || added.iter().any(|(_, name)| name == IDENTITY && !has(name));
+    added.retain(|(_, name)| !has(name));
     for (descriptor, name) in added {
         class.add_field(Access::from_bits(PRIVATE_TRANSIENT_SYNTHETIC), &name, descriptor)?;
     }

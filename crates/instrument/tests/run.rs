@@ -68,8 +68,8 @@ fn run_both(jdk: &Jdk, name: &str, source: &str, release: u32) -> (Vec<String>, 
 fn told(event: &str, sites: &Sites) -> Option<(u32, String)> {
     let words: Vec<&str> = event.split(' ').collect();
     assert!(!event.ends_with("without the lock"), "{event}");
-    if words[0] == "fresh" {
-        // It names a field, not a site.
+    if matches!(words[0], "fresh" | "published") {
+        // They name no site.
         return None;
     }
     let number = |back: usize| words[words.len() - back].parse::<i32>().unwrap();
@@ -77,12 +77,14 @@ fn told(event: &str, sites: &Sites) -> Option<(u32, String)> {
     let field = |index: u32| sites.fields()[index as usize].name.clone();
     let text = match (words[0], site.what) {
         ("read" | "readStatic", What::Read(index)) => format!("read {}", field(index)),
-        ("write" | "writeReference" | "writeStatic", What::Write(index)) => format!("write {}", field(index)),
+        ("write" | "writeReference" | "writeStatic" | "writeStaticReference", What::Write(index)) => {
+            format!("write {}", field(index))
+        }
         ("volatileBefore", What::Read(index)) => format!("volatile read {}", field(index)),
         ("volatileBefore", What::Write(index)) => format!("volatile write {}", field(index)),
         ("volatileAfter", What::Read(_) | What::Write(_)) => "after".to_owned(),
         ("readElement", What::ReadElement(_)) => "read []".to_owned(),
-        ("writeElement", What::WriteElement(_)) => "write []".to_owned(),
+        ("writeElement" | "writeReferenceElement", What::WriteElement(_)) => "write []".to_owned(),
         ("entered", What::Enter | What::Method) => "lock".to_owned(),
         ("leaving", What::Leave | What::Method) => "unlock".to_owned(),
         ("callBefore", What::Call(index)) => {

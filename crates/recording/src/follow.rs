@@ -12,7 +12,7 @@ use crate::record;
 use crate::rows::{Row, Taken, take_row};
 
 /// Read at once.
-const PIECE: usize = 1 << 16;
+const PIECE: usize = 1 << 18;
 /// How long to wait when there is nothing new.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -32,6 +32,8 @@ pub struct Recording {
     pub instrumented: u32,
     pub failed: u32,
     pub notes: Vec<String>,
+    /// Whether any code tells of anything.
+    pub has_sites: bool,
     /// Whether the JVM ended by itself.
     pub ended: bool,
     /// Records or rows that made no sense.
@@ -203,6 +205,9 @@ impl Follow {
 
     fn read_rows(&mut self) -> io::Result<()> {
         let Some(rows) = &self.rows else { return Ok(()) };
+        if rows.metadata()?.len() == self.rows_at {
+            return Ok(());
+        }
         let mut bytes = vec![0; PIECE];
         let mut begun = Vec::new();
         loop {
@@ -239,6 +244,7 @@ fn note(about: &mut Recording, row: Row) {
         Row::Note { text } => about.notes.push(text),
         Row::Classes { instrumented, failed } => (about.instrumented, about.failed) = (instrumented, failed),
         Row::End => about.ended = true,
+        Row::Site { .. } => about.has_sites = true,
         _ => {}
     }
 }

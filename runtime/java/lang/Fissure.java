@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
@@ -54,6 +55,8 @@ public final class Fissure {
 
     /** Its lock is held while the table of threads or the number of classes changes; it counts objects. */
     private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    /** Counts fields that came to be read by many. */
+    private static final FissureMore SHARED = new FissureMore(0, 0, 0, null);
     /** Fills places of the table whose thread is over, so that those behind it are found. */
     private static final FissureThread GONE = new FissureThread(-2, 0, null);
     /** Threads by their own number, with open addressing; {@link #NOBODY} where nothing is. */
@@ -118,6 +121,7 @@ public final class Fissure {
                 s.begin();
                 s.endSegment();
                 s.append(THREAD_END, 0, 0);
+                s.isOver = true;
                 FissureThreads.ended(s, Thread.currentThread());
                 remove(s);
             }
@@ -128,7 +132,8 @@ public final class Fissure {
 
     // Fields.
 
-    public static void read(Object o, int ref, int site) {
+    @ForceInline
+    public static void read(Object o, Object thread, int ref, int site) {
         if (o == null) {
             return;
         }
@@ -137,13 +142,12 @@ public final class Fissure {
             long both = offsets[ref];
             int offset = (int) both;
             if (offset > 0) {
-                FissureThread s = current();
+                FissureThread s = (FissureThread) thread;
                 long word = U.getLong(o, offset);
                 if ((word | 7) == s.full) {
                     return;
                 }
-                long id = U.getLong(o, both >>> 32);
-                if (word == 0 ? id == s.fresh : word == FissureFilter.SHARED && s.knows(id, offset)) {
+                if (word <= 0 && (word == 0 ? U.getLong(o, both >>> 32) == s.fresh : s.knows(word))) {
                     return;
                 }
             } else if (offset == FissureRefs.IGNORED) {
@@ -153,7 +157,8 @@ public final class Fissure {
         FissureFilter.field(o, ref, site, false);
     }
 
-    public static void write(Object o, int ref, int site) {
+    @ForceInline
+    public static void write(Object o, Object thread, int ref, int site) {
         if (o == null) {
             return;
         }
@@ -162,7 +167,7 @@ public final class Fissure {
             long both = offsets[ref];
             int offset = (int) both;
             if (offset > 0) {
-                FissureThread s = current();
+                FissureThread s = (FissureThread) thread;
                 long word = U.getLong(o, offset);
                 if ((word | 13) == s.full || word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
                     return;
@@ -173,7 +178,8 @@ public final class Fissure {
     }
 
     /** What is written is a reference: others may now know objects that only this thread knew. */
-    public static void writeReference(Object o, int ref, int site) {
+    @ForceInline
+    public static void writeReference(Object o, Object thread, int ref, int site) {
         if (o == null) {
             return;
         }
@@ -182,7 +188,7 @@ public final class Fissure {
             long both = offsets[ref];
             int offset = (int) both;
             if (offset > 0) {
-                FissureThread s = current();
+                FissureThread s = (FissureThread) thread;
                 long word = U.getLong(o, offset);
                 if ((word | 13) == s.full) {
                     s.fresh++;
@@ -196,40 +202,56 @@ public final class Fissure {
         FissureFilter.field(o, ref, site, true);
     }
 
-    public static void readStatic(int ref, int site) {
+    @ForceInline
+    public static void readStatic(Object thread, int ref, int site) {
         FissureMore[] statics = FissureRefs.statics;
         if (ref < statics.length) {
             FissureMore of = statics[ref];
-            if (of != null && (of.word | 7) == current().full) {
-                return;
+            if (of != null) {
+                FissureThread s = (FissureThread) thread;
+                long word = of.word;
+                if ((word | 7) == s.full || word < 0 && s.knows(word)) {
+                    return;
+                }
             }
         }
         FissureFilter.staticField(ref, site, false);
     }
 
-    public static void writeStatic(int ref, int site) {
+    @ForceInline
+    public static void writeStatic(Object thread, int ref, int site) {
         FissureMore[] statics = FissureRefs.statics;
         if (ref < statics.length) {
             FissureMore of = statics[ref];
-            if (of != null) {
-                FissureThread s = current();
-                if ((of.word | 13) == s.full) {
-                    s.fresh++;
-                    return;
-                }
+            if (of != null && (of.word | 13) == ((FissureThread) thread).full) {
+                return;
             }
         }
         FissureFilter.staticField(ref, site, true);
     }
 
+    /** What is written is a reference. */
+    @ForceInline
+    public static void writeStaticReference(Object thread, int ref, int site) {
+        ((FissureThread) thread).fresh++;
+        writeStatic(thread, ref, site);
+    }
+
+    /** A reference goes to code that is not watched: others may now know objects that only this thread knew. */
+    @ForceInline
+    public static void published(Object thread) {
+        ((FissureThread) thread).fresh++;
+    }
+
     /** The object is new, and only this thread knows it. */
-    public static void fresh(Object o, int ref) {
+    @ForceInline
+    public static void fresh(Object o, Object thread, int ref) {
         long[] offsets = FissureRefs.offsets;
         if (ref < offsets.length) {
             int offset = (int) offsets[ref];
             if (offset > 0) {
                 if (!keepsAll && U.getLong(o, offset) == 0) {
-                    U.putLong(o, offset, current().fresh);
+                    U.putLong(o, offset, ((FissureThread) thread).fresh);
                 }
                 return;
             }
@@ -239,47 +261,65 @@ public final class Fissure {
 
     // Elements of arrays.
 
-    public static void readElement(Object array, int index, int site) {
-        if (array == null) {
-            return;
+    /** Before a loop: 1 if none of its accesses to the array would be kept. */
+    public static int quiet(Object array, Object thread, int kinds) {
+        FissureThread s = (FissureThread) thread;
+        FissureArray a = array == null || s == NOBODY ? null : FissureFilter.arrayBeforeLoop(s, array);
+        if (a == null || a.words != null) {
+            return 0;
         }
-        FissureThread s = current();
+        long word = a.word;
+        boolean reads = (kinds & 1) == 0 || (word | 7) == s.full || word < 0 && s.knows(word);
+        boolean writes = (kinds & 2) == 0 || (word | 13) == s.full;
+        return reads && writes ? 1 : 0;
+    }
+
+    @ForceInline
+    public static void readElement(Object array, int index, Object thread, int quiet, int site) {
+        if (quiet == 0) {
+            readElement((FissureThread) thread, array, index, site);
+        }
+    }
+
+    @ForceInline
+    public static void writeElement(Object array, int index, Object thread, int quiet, int site) {
+        if (quiet == 0) {
+            writeElement((FissureThread) thread, array, index, site);
+        }
+    }
+
+    /** Apart, so that loops stay small enough for the compiler to make them twice, with and without probes. */
+    @DontInline
+    private static void readElement(FissureThread s, Object array, int index, int site) {
         FissureArray a = s.array(array);
         if (a != null) {
             long[] words = a.words;
-            if (words == null) {
-                if ((a.word | 7) == s.full) {
-                    return;
-                }
-            } else if (index >= 0 && index < words.length) {
-                long word = words[index];
-                if ((word | 7) == s.full || word == FissureFilter.SHARED && s.knows(a.id, index)) {
-                    return;
-                }
+            long word = words == null ? a.word : index >= 0 && index < words.length ? words[index] : 0;
+            if ((word | 7) == s.full || word < 0 && s.knows(word)) {
+                return;
             }
         }
         FissureFilter.element(array, index, site, false);
     }
 
-    public static void writeElement(Object array, int index, int site) {
-        if (array == null) {
-            return;
-        }
-        FissureThread s = current();
+    @DontInline
+    private static void writeElement(FissureThread s, Object array, int index, int site) {
         FissureArray a = s.array(array);
         if (a != null) {
             long[] words = a.words;
-            if (words == null) {
-                if ((a.word | 13) == s.full) {
-                    s.fresh++;
-                    return;
-                }
-            } else if (index >= 0 && index < words.length && (words[index] | 13) == s.full) {
-                s.fresh++;
+            long word = words == null ? a.word : index >= 0 && index < words.length ? words[index] : 0;
+            if ((word | 13) == s.full) {
                 return;
             }
         }
         FissureFilter.element(array, index, site, true);
+    }
+
+    /** What is written is a reference. */
+    @ForceInline
+    public static void writeReferenceElement(Object array, int index, Object thread, int quiet, int site) {
+        ((FissureThread) thread).fresh++;
+        writeElement(array, index, thread, quiet, site);
     }
 
     // Volatiles, monitors, calls, units: each is an event.
@@ -351,6 +391,22 @@ public final class Fissure {
 
     // Threads.
 
+    /** What the other probes are given: the state of this thread. */
+    @ForceInline
+    public static Object thread() {
+        FissureThread s = current();
+        return s != NOBODY ? s : firstTime();
+    }
+
+    private static FissureThread firstTime() {
+        try {
+            FissureThread s = on ? stateOf(Thread.currentThread()) : null;
+            return s == null ? NOBODY : s;
+        } catch (Throwable trouble) {
+            return NOBODY;
+        }
+    }
+
     /** The state of this thread, or one that stands for none. */
     @ForceInline
     static FissureThread current() {
@@ -392,6 +448,7 @@ public final class Fissure {
     static void lost(FissureThread s) {
         if (s != null) {
             s.lost++;
+            s.losses++;
         }
     }
 
@@ -487,6 +544,11 @@ public final class Fissure {
     }
 
     // Shared by the other classes.
+
+    /** A number for a field that is now read by many, as its word. Those that share a number are too far apart to matter. */
+    static long sharedWord() {
+        return 1L << 63 | SHARED.take(1) & 0xffffffffL;
+    }
 
     static long ids(int count) {
         // 0 is no object.

@@ -142,6 +142,9 @@ final class FissureCalls {
         FissureMore of = r.of != null ? r.of : more(s, o, r.field);
         long number = of.take(2);
         s.endSegment();
+        if (write) {
+            s.publish();
+        }
         s.append(Fissure.VOLATILE + (write ? 1 : 0), r.field, site, r.of != null ? 0 : of.id, number, number + 1);
     }
 
@@ -156,6 +159,9 @@ final class FissureCalls {
             if (at >= 0) {
                 FissureMore of = s.pendingMores[at];
                 s.endSegment();
+                if (access != 0) {
+                    s.publish();
+                }
                 long id = s.pendingObjects[at] == null ? 0 : of.id;
                 s.append(Fissure.VOLATILE + access, of.key, site, id, s.pendingNumbers[at], of.take(1));
                 forget(s, at);
@@ -208,7 +214,7 @@ final class FissureCalls {
             if (s == null) {
                 return;
             }
-            acquire(s, more(s, lock, FissureMore.MONITOR), false, site);
+            acquire(s, more(s, lock, FissureMore.MONITOR), false, true, site);
             Object expected = s.expected;
             if (expected != null && FissureLocks.monitorOf(expected) == lock) {
                 s.expected = null;
@@ -229,7 +235,7 @@ final class FissureCalls {
         try {
             s = Fissure.take();
             if (s != null) {
-                release(s, more(s, lock, FissureMore.MONITOR), false, site);
+                release(s, more(s, lock, FissureMore.MONITOR), false, true, site);
             }
         } catch (Throwable trouble) {
             Fissure.lost(s);
@@ -238,21 +244,37 @@ final class FissureCalls {
         }
     }
 
-    private static void acquire(FissureThread s, FissureMore lock, boolean shared, int site) {
+    private static void acquire(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
+        s.settleWait();
+        if (!shared && reentrant && lock.takenAgain(s)) {
+            return;
+        }
         s.endSegment();
         s.append(Fissure.ACQUIRE + (shared ? 1 : 0), lock.type, site, lock.id, lock.turn(shared), s.activation);
     }
 
-    private static void release(FissureThread s, FissureMore lock, boolean shared, int site) {
+    private static void release(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
         s.settleWait();
+        if (!shared && reentrant && lock.keptOn(s)) {
+            return;
+        }
         s.endSegment();
         s.append(Fissure.RELEASE + (shared ? 1 : 0), lock.type, site, lock.id, lock.turn(shared));
+    }
+
+    private static void acquire(FissureThread s, FissureMore lock, boolean shared, int site) {
+        acquire(s, lock, shared, false, site);
+    }
+
+    private static void release(FissureThread s, FissureMore lock, boolean shared, int site) {
+        release(s, lock, shared, false, site);
     }
 
     private static void waits(FissureThread s, FissureMore lock, int site) {
         s.endSegment();
         s.append(Fissure.RELEASE + 2, lock.type, site, lock.id, lock.turn(false));
         s.waitingFor = lock;
+        s.waitingDepth = lock.giveUp();
         s.waitingShared = false;
         s.waitingSite = site;
     }
@@ -282,6 +304,9 @@ final class FissureCalls {
             touch(s, operand, 1, site);
         }
         int operation = call & 0xff;
+        if (makesKnown(operation)) {
+            s.publish();
+        }
         switch (operation) {
             case FORK -> FissureThreads.forks(s, subject, operand, site);
             case INVOKE -> {
@@ -310,7 +335,8 @@ final class FissureCalls {
                         : operation == UNLOCK_SHARED || FissureLocks.isShared(subject);
                 Object lock = FissureLocks.lockOf(subject);
                 if (FissureLocks.isHeld(lock, shared)) {
-                    release(s, more(s, lock, FissureMore.MONITOR), shared, site);
+                    // Of other locks it is not known whether their threads can take them again.
+                    release(s, more(s, lock, FissureMore.MONITOR), shared, lock != subject, site);
                 }
             }
             case CONVERT_TO_EXCLUSIVE, CONVERT_TO_SHARED, CONVERT_TO_OPTIMISTIC -> {
@@ -404,7 +430,8 @@ final class FissureCalls {
                 boolean taken = operation == LOCK || operation == LOCK_SHARED || truth != 0;
                 if (taken) {
                     boolean shared = operation >= LOCK_SHARED || FissureLocks.isShared(subject);
-                    acquire(s, more(s, FissureLocks.lockOf(subject), FissureMore.MONITOR), shared, site);
+                    Object lock = FissureLocks.lockOf(subject);
+                    acquire(s, more(s, lock, FissureMore.MONITOR), shared, lock != subject, site);
                 }
             }
             case CONVERT_TO_EXCLUSIVE, CONVERT_TO_SHARED -> {
@@ -476,6 +503,7 @@ final class FissureCalls {
     }
 
     static void arrive(FissureThread s, FissureMore of, int generation, int site) {
+        s.publish();
         s.endSegment();
         s.append(Fissure.ARRIVE, of.type, site, of.id, generation);
         // Counted once it is written: who leaves after so many finds them all.
@@ -492,6 +520,16 @@ final class FissureCalls {
             s.endSegment();
             s.append(Fissure.LEAVE, of.type, site, of.id, generation, count);
         }
+    }
+
+    /** Whether the call can make an object known to others that only this thread knew. */
+    private static boolean makesKnown(int operation) {
+        return switch (operation) {
+            case LOCK, UNLOCK, TRY_LOCK, LOCK_SHARED, UNLOCK_SHARED, TRY_LOCK_SHARED, WAIT, WAIT_CONDITION, UNLOCK_STAMP,
+                    READ, ATOMIC_READ, NAMED_READ, ACQUIRE, TRY_ACQUIRE, JOIN, JOIN_PERHAPS, JOIN_TASK, JOIN_IF_TRUE, AWAIT,
+                    AWAIT_IF_TRUE, AWAIT_PERHAPS, JOIN_ALL, JOIN_ALL_IF_TRUE -> false;
+            default -> true;
+        };
     }
 
     // Contents.
@@ -538,9 +576,9 @@ final class FissureCalls {
             Object monitor = FissureLocks.monitorOf(container);
             synchronized (monitor) {
                 FissureMore lock = more(s, monitor, FissureMore.MONITOR);
-                acquire(s, lock, false, site);
+                acquire(s, lock, false, true, site);
                 touch(s, container, access, site);
-                release(s, lock, false, site);
+                release(s, lock, false, true, site);
             }
         }
     }

@@ -5,16 +5,14 @@ import jdk.internal.misc.Unsafe;
 /**
  * Accesses that the short check did not drop: the rule of crates/detect-dynamic/src/filter.rs.
  *
- * A word is thread (22 bits), segment (38), reads kept (2), writes kept (2). 0 is an untouched field, {@link #SHARED} one
- * that is read by many. Words change by compare-and-set, so that the replaced words of a field are a chain even where
- * accesses race.
+ * A word is thread (21 bits), segment (38), reads kept (2), writes kept (2). 0 is an untouched field. A negative word is
+ * that of a field that is read by many, and has a number that no other such field has. Words change by compare-and-set,
+ * so that the replaced words of a field are a chain even where accesses race.
  */
 final class FissureFilter {
     private static final Unsafe U = Unsafe.getUnsafe();
-    static final long SHARED = -1;
-    private static final int MOST_HAND_OVERS = 8;
-    /** Elements further on are looked up where all readers are. */
-    private static final int MOST_KNOWN_INDEX = 1 << 24;
+    /** All accesses of a segment, where it is not known to which elements they were. */
+    private static final long ALL = 15;
 
     private FissureFilter() {
     }
@@ -43,7 +41,7 @@ final class FissureFilter {
                 return;
             }
             if (write && r.isReference) {
-                s.fresh++;
+                s.publish();
             }
             if (r.offset > 0) {
                 access(s, Fissure.FIELD, write, o, r, 0, o, r.offset, site);
@@ -78,9 +76,6 @@ final class FissureFilter {
                 FissureCalls.volatileAtOnce(s, null, r, write, site);
                 return;
             }
-            if (write) {
-                s.fresh++;
-            }
             access(s, Fissure.FIELD, write, null, r, 0, r.of, FissureMore.WORD, site);
         } catch (Throwable trouble) {
             Fissure.lost(s);
@@ -113,22 +108,14 @@ final class FissureFilter {
     static void element(Object array, int index, int site, boolean write) {
         FissureThread s = null;
         try {
-            s = Fissure.take();
+            s = array == null ? null : Fissure.take();
             if (s == null) {
                 return;
-            }
-            if (write) {
-                s.fresh++;
             }
             FissureArray a = array(s, array);
             long[] words = a.words;
             if (words == null) {
-                long word = a.word;
-                if (word == 0 || word >>> FissureThread.THREAD_SHIFT == s.number) {
-                    access(s, Fissure.ELEMENT, write, array, a, index, a, FissureMore.WORD, site);
-                    return;
-                }
-                if (handOver(s, a, word, write, index, site)) {
+                if (asOne(s, array, a, write, index, site)) {
                     return;
                 }
                 words = share(a, java.lang.reflect.Array.getLength(array));
@@ -146,6 +133,19 @@ final class FissureFilter {
                 s.busy = false;
             }
         }
+    }
+
+    /** The state of an array, or null if there is none yet. */
+    static FissureArray arrayBeforeLoop(FissureThread s, Object array) {
+        FissureArray a = s.array(array);
+        if (a == null && !s.busy) {
+            FissureEntry entry = FissureTable.find(array);
+            a = entry == null ? null : entry.array;
+            if (a != null) {
+                s.setArray(a);
+            }
+        }
+        return a;
     }
 
     private static FissureArray array(FissureThread s, Object array) {
@@ -168,23 +168,82 @@ final class FissureFilter {
     }
 
     /**
-     * Another thread takes the array over, all of it: one that was filled by one thread and is used by another has still
-     * one owner. After some times it counts as shared.
+     * An access to an array that has one word. Another thread takes over all of it: one that was filled by one thread and is
+     * used by another has still one owner. False if threads have it at the same time, and it must have more words.
      */
-    private static boolean handOver(FissureThread s, FissureArray a, long word, boolean write, int index, int site) {
-        if (word == SHARED || a.handOvers >= MOST_HAND_OVERS) {
-            return false;
+    private static boolean asOne(FissureThread s, Object array, FissureArray a, boolean write, int index, int site) {
+        while (a.words == null) {
+            long word = U.getLongVolatile(a, FissureMore.WORD);
+            boolean isOwn = word >>> FissureThread.THREAD_SHIFT == s.number;
+            if (word == 0 || isOwn) {
+                if (word == 0) {
+                    a.setOwner(s);
+                }
+                access(s, Fissure.ELEMENT, write, array, a, index, a, FissureMore.WORD, site);
+                return true;
+            }
+            if (word < 0) {
+                if (write ? takeBack(s, a, word, index, site) : shared(s, Fissure.ELEMENT, word, false, array, a, index, a, FissureMore.WORD, site)) {
+                    return true;
+                }
+                continue;
+            }
+            if (!write && (word & 3) == 0) {
+                if (becomesShared(s, Fissure.ELEMENT, array, a, index, a, FissureMore.WORD, word, site)) {
+                    return true;
+                }
+                continue;
+            }
+            if (a.isContended(s)) {
+                return false;
+            }
+            boolean isNew = !s.hasLearned(word);
+            if (isNew) {
+                s.breakSegment();
+            }
+            if (U.compareAndSetLong(a, FissureMore.WORD, word, s.word() | one(Fissure.ELEMENT, write, a, a))) {
+                if (isNew) {
+                    s.learn(word);
+                }
+                a.setOwner(s);
+                append(s, Fissure.ELEMENT, write, Fissure.AFTER_WORD, null, a, index, site, word | ALL, 0);
+                return true;
+            }
         }
-        s.endSegment();
-        if (!U.compareAndSetLong(a, FissureMore.WORD, word, s.word() | (write ? 1 : 4))) {
-            return false;
+        return false;
+    }
+
+    /** A write to an array that was read by many, as one: it comes after all of them. False if it no longer is. */
+    private static boolean takeBack(FissureThread s, FissureArray a, long word, int index, int site) {
+        long[] readers;
+        Fissure.spin(a, FissureMore.LOCK);
+        try {
+            if (U.getLongVolatile(a, FissureMore.WORD) != word) {
+                return false;
+            }
+            readers = a.readers();
+            a.clearReaders();
+            s.breakSegment();
+            U.putLongVolatile(a, FissureMore.WORD, s.word() | one(Fissure.ELEMENT, true, a, a));
+            a.setOwner(s);
+        } finally {
+            a.lock = 0;
         }
-        a.handOvers++;
-        append(s, Fissure.ELEMENT, write, Fissure.AFTER_WORD, null, a, index, site, word | 15, 0);
+        // It is told once for each reader, as a record has room for one word.
+        boolean isTold = false;
+        for (long reader : readers) {
+            if (reader != 0 && reader >>> FissureThread.THREAD_SHIFT != s.number) {
+                isTold = true;
+                append(s, Fissure.ELEMENT, true, Fissure.AFTER_WORD, null, a, index, site, reader | ALL, 0);
+            }
+        }
+        if (!isTold) {
+            append(s, Fissure.ELEMENT, true, 0, null, a, index, site, 0, 0);
+        }
         return true;
     }
 
-    /** A second thread has come: from now on each element has a word, at first that of the thread that had all. */
+    /** Threads have the array at the same time: from now on each element has a word, at first that of the last owner. */
     private static long[] share(FissureArray a, int length) {
         Fissure.spin(a, FissureMore.LOCK);
         try {
@@ -192,7 +251,8 @@ final class FissureFilter {
             if (words == null) {
                 words = new long[length];
                 // Which elements it touched in its last segment is not known: all of that segment comes before.
-                long word = (a.word == SHARED ? a.base : a.word) | 15;
+                long word = a.word;
+                word = (word < 0 ? a.base : word) | ALL;
                 for (int i = 0; i < length; i++) {
                     words[i] = word;
                 }
@@ -208,9 +268,6 @@ final class FissureFilter {
     /** A container's contents. */
     static void contents(FissureThread s, Object container, boolean write, int site) {
         FissureMore more = FissureCalls.more(s, container, FissureMore.CONTENTS);
-        if (write) {
-            s.fresh++;
-        }
         access(s, Fissure.CONTENTS, write, container, more, 0, more, FissureMore.WORD, site);
     }
 
@@ -220,11 +277,11 @@ final class FissureFilter {
      */
     private static void access(
             FissureThread s, int kind, boolean write, Object o, Object of, int index, Object base, long offset, int site) {
-        int one = write ? 1 : 4;
+        long one = one(kind, write, of, base);
         while (true) {
             long word = U.getLongVolatile(base, offset);
-            if (word == SHARED) {
-                if (shared(s, kind, write, o, of, index, base, offset, site)) {
+            if (word < 0) {
+                if (shared(s, kind, word, write, o, of, index, base, offset, site)) {
                     return;
                 }
                 continue;
@@ -237,7 +294,7 @@ final class FissureFilter {
                         return;
                     }
                     // Nothing is left out: then the count starts anew in a segment of its own.
-                    s.endSegment();
+                    s.breakSegment();
                     continue;
                 }
                 if (U.compareAndSetLong(base, offset, word, word + one)) {
@@ -254,8 +311,14 @@ final class FissureFilter {
                     return;
                 }
             } else {
-                s.endSegment();
+                boolean isNew = !s.hasLearned(word);
+                if (isNew) {
+                    s.breakSegment();
+                }
                 if (U.compareAndSetLong(base, offset, word, s.word() | one)) {
+                    if (isNew) {
+                        s.learn(word);
+                    }
                     append(s, kind, write, Fissure.AFTER_WORD, o, of, index, site, word, 0);
                     return;
                 }
@@ -263,73 +326,85 @@ final class FissureFilter {
         }
     }
 
-    /** A read that found the word of another thread, which has only read since. */
+    /** A read that found the word of another thread, which has only read since. Reads do not conflict: nothing is learned. */
     private static boolean becomesShared(
             FissureThread s, int kind, Object o, Object of, int index, Object base, long offset, long word, int site) {
         FissureMore state = state(s, kind, o, of, index);
-        s.endSegment();
+        if (!s.hasLearned(word)) {
+            s.breakSegment();
+        }
         Fissure.spin(state, FissureMore.LOCK);
         try {
-            long mine = s.word() | 4;
+            long mine = s.word() | one(kind, false, of, base);
             state.base = mine;
             state.reads = 1;
             state.clearReaders();
             state.setReader((int) (word >>> FissureThread.THREAD_SHIFT), word);
             state.setReader(s.number, mine);
-            if (!U.compareAndSetLong(base, offset, word, SHARED)) {
+            if (!U.compareAndSetLong(base, offset, word, Fissure.sharedWord())) {
                 return false;
             }
         } finally {
             state.lock = 0;
         }
-        append(s, kind, false, Fissure.AFTER_WORD, o, of, index, site, word, 0);
+        append(s, kind, false, Fissure.AFTER_WORD, o, of, index, site, isOne(kind, of, base) ? word | ALL : word, 0);
         return true;
     }
 
     /** An access to a field that is read by many. False if it no longer is. */
     private static boolean shared(
-            FissureThread s, int kind, boolean write, Object o, Object of, int index, Object base, long offset, int site) {
+            FissureThread s, int kind, long word, boolean write, Object o, Object of, int index, Object base, long offset,
+            int site) {
         FissureMore state = state(s, kind, o, of, index);
         long after;
         long reads;
         if (!write && !Fissure.keepsAll) {
             long last = state.reader(s.number);
             if ((last | 7) == s.full) {
-                if (kind == Fissure.FIELD && base == o) {
-                    s.know(state.id, offset);
-                } else if (kind == Fissure.ELEMENT && base != of && index < MOST_KNOWN_INDEX) {
-                    s.know(state.id, index);
-                }
+                s.know(word);
                 return true;
             }
         }
         Fissure.spin(state, FissureMore.LOCK);
         try {
-            if (U.getLongVolatile(base, offset) != SHARED) {
+            if (U.getLongVolatile(base, offset) != word) {
                 return false;
             }
             after = state.base;
             if (write) {
-                s.endSegment();
+                s.breakSegment();
                 reads = state.reads;
                 state.clearReaders();
                 U.putLongVolatile(base, offset, s.word() | 1);
             } else {
                 long last = state.reader(s.number);
                 boolean enough = (last & ~15L) == s.word() && (last & 8) != 0;
-                if (last == 0 || enough) {
-                    // Enough only if all are kept: then the count starts anew.
-                    s.endSegment();
+                // Enough only if all are kept: then the count starts anew.
+                if (last == 0 && !s.hasLearned(after) || enough) {
+                    s.breakSegment();
                 }
-                long next = (last & ~15L) == s.word() ? last + 4 : s.word() | 4;
+                long next = ((last & ~15L) == s.word() ? last : s.word()) + one(kind, false, of, base);
                 state.setReader(s.number, next);
                 reads = ++state.reads;
+                if (isOne(kind, of, base)) {
+                    after |= ALL;
+                }
             }
         } finally {
             state.lock = 0;
         }
         append(s, kind, write, write ? Fissure.AFTER_READS : Fissure.AFTER_WORD, o, of, index, site, after, reads);
         return true;
+    }
+
+    /** Whether it is an array that has one word: then it is not known to which elements the accesses of a segment were. */
+    private static boolean isOne(int kind, Object of, Object base) {
+        return kind == Fissure.ELEMENT && of == base;
+    }
+
+    /** What an access adds to a word. Of an array that has one word, one access of a kind is enough in a segment. */
+    private static long one(int kind, boolean write, Object of, Object base) {
+        return isOne(kind, of, base) ? write ? 2 : 8 : write ? 1 : 4;
     }
 
     private static FissureMore state(FissureThread s, int kind, Object o, Object of, int index) {

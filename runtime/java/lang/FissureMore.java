@@ -31,6 +31,11 @@ class FissureMore {
     /** Turns of a lock, numbers of a volatile, arrivals at a barrier. */
     private long turn;
 
+    /** Of a lock: who holds it alone, how often beyond the first time, and how much that thread had lost. */
+    private FissureThread holder;
+    private int depth;
+    private int losses;
+
     /** Held while the fields below change. */
     volatile int lock;
     /** While the field is read by many: the word of the read that made it so, and how many reads were kept since. */
@@ -63,6 +68,45 @@ class FissureMore {
 
     long turns() {
         return U.getLongVolatile(this, TURN);
+    }
+
+    /** A lock is taken. Whether it was held by this thread already, which is no event. */
+    boolean takenAgain(FissureThread s) {
+        if (holder == s && losses == s.losses && !Fissure.keepsAll) {
+            depth++;
+            return true;
+        }
+        holder = s;
+        losses = s.losses;
+        depth = 0;
+        return false;
+    }
+
+    /** A lock is about to be left. Whether this thread goes on holding it. */
+    boolean keptOn(FissureThread s) {
+        if (holder != s || losses != s.losses) {
+            return false;
+        }
+        if (depth > 0) {
+            depth--;
+            return true;
+        }
+        holder = null;
+        return false;
+    }
+
+    /** The thread waits: how deep it holds the lock, for when it has it again. */
+    int giveUp() {
+        int deep = depth;
+        holder = null;
+        depth = 0;
+        return deep;
+    }
+
+    void hasAgain(FissureThread s, int deep) {
+        holder = s;
+        losses = s.losses;
+        depth = deep;
     }
 
     /** The reader's word, or 0. May be out of date unless the lock is held. */
@@ -109,6 +153,11 @@ class FissureMore {
             at = at + 1 & mask;
         }
         return at;
+    }
+
+    /** With the lock held: each reader's word, and 0 in empty places. */
+    long[] readers() {
+        return readers;
     }
 
     /** With the lock held. */

@@ -49,19 +49,22 @@ final class FissureRefs {
         boolean isReference = type == 'L' || type == '[';
         int fourth = text.indexOf('\n', third + 1);
         boolean isStatic = fourth > third + 1;
-        boolean isVolatile = text.startsWith("volatile", fourth + 1);
-        boolean isFinal = text.startsWith("final", fourth + 1);
-        FissureRef found;
+        Class<?> named = null;
         if (isStatic) {
-            found = ofStatic(s, owner, name, isReference, isVolatile);
+            named = load(owner);
+            if (named == null) {
+                return null;
+            }
+            // Its class may have come just now, and only then it is known what the field is.
+            text = Fissure.reference(ref);
         } else if (o == null) {
             return null;
-        } else {
-            found = ofInstance(o, owner, name, isReference, isVolatile);
         }
-        if (found == null) {
-            return null;
-        }
+        boolean isVolatile = text.startsWith("volatile", fourth + 1);
+        boolean isFinal = text.startsWith("final", fourth + 1);
+        FissureRef found = isStatic
+                ? ofStatic(s, named, name, isReference, isVolatile)
+                : ofInstance(o, owner, name, isReference, isVolatile);
         Fissure.spin(GLOBAL, FissureMore.LOCK);
         try {
             if (ref >= all.length) {
@@ -132,16 +135,19 @@ final class FissureRefs {
         return new FissureRef(Fissure.field(declared, name), offset, id, more, null, isReference, isVolatile);
     }
 
-    private static FissureRef ofStatic(
-            FissureThread s, String owner, String name, boolean isReference, boolean isVolatile) {
+    /** A class as the code that is running names it. */
+    private static Class<?> load(String name) {
         Class<?> caller = Fissure.caller();
-        Class<?> named;
         try {
-            named = Class.forName(owner, false, caller == null ? null : caller.getClassLoader());
+            return Class.forName(name, false, caller == null ? null : caller.getClassLoader());
         } catch (Throwable trouble) {
             // The access itself will say what is wrong.
             return null;
         }
+    }
+
+    private static FissureRef ofStatic(
+            FissureThread s, Class<?> named, String name, boolean isReference, boolean isVolatile) {
         Class<?> declaring = declaring(named, name);
         if (declaring == null) {
             declaring = named;

@@ -11,6 +11,7 @@ import jdk.internal.vm.annotation.ForceInline;
  */
 final class FissureThread {
     private static final Unsafe U = Unsafe.getUnsafe();
+    private static final long[] NONE = new long[1];
 
     /** How many operations of a thread may be between their two probes. */
     private static final int DEEPEST = 64;
@@ -21,11 +22,15 @@ final class FissureThread {
     /** Room that is always left for the mark of a chunk's end. */
     private static final int TAIL = 8;
     private static final int BLOCK_OF_IDS = 1 << 10;
-    /** Fields read by many that a thread remembers. */
-    private static final int KNOWN = 1 << 12;
+    /** Fields read by many that a thread remembers, at first and at most. */
+    private static final int FIRST_KNOWN = 1 << 6;
+    private static final int MOST_KNOWN = 1 << 16;
+    /** Other threads whose segments a thread remembers to have reached it. */
+    private static final int LEARNED = 16;
 
     static final int THREAD_SHIFT = 42;
-    static final int MOST_THREADS = (1 << 22) - 2;
+    /** So that no thread's word is negative. */
+    static final int MOST_THREADS = (1 << 21) - 2;
     private static final long SEGMENTS = (1L << 38) - 1;
 
     /** The thread's own number in the JVM; -1 fills empty places of the table. */
@@ -42,6 +47,10 @@ final class FissureThread {
     /** Where the next record goes, and where records must end. */
     long next;
     long limit;
+    /** Segments that ended because of what the thread did, and not because of a word that it found. */
+    int syncs;
+    /** How often something of this thread was lost: what it knew of the locks it holds counts no more. */
+    int losses;
     /** The segment that the reader of the buffer knows of. */
     private long written;
     private int size = FIRST_CHUNK;
@@ -52,6 +61,7 @@ final class FissureThread {
     /** Whether its first event comes after a recorded start. */
     boolean started;
     boolean begun;
+    volatile boolean isOver;
     /** Events that could not be written. */
     int lost;
     /** The innermost activation that is told, and those around it. */
@@ -69,6 +79,7 @@ final class FissureThread {
     int pending;
     /** The lock that the thread gave up to wait, until it has it again. */
     FissureMore waitingFor;
+    int waitingDepth;
     boolean waitingShared;
     int waitingSite;
     /** A call on a container that synchronizes itself: the access comes inside the section that the call will be. */
@@ -76,8 +87,10 @@ final class FissureThread {
     int expectedAccess;
     int expectedSite;
 
-    /** Pairs: an object's number with the place of a field's word in it, and the thread's word when it was noted. */
-    private long[] known;
+    /** Fields read by many of which enough reads of a segment were kept, by number: the number and the segment. */
+    private long[] known = NONE;
+    /** Words of other threads: the latest segment of each that has reached this thread. */
+    private long[] learned;
 
     /** The arrays that the thread touched last. */
     private FissureArray array0;
@@ -106,7 +119,56 @@ final class FissureThread {
 
     void endSegment() {
         full += 16;
+        syncs++;
+    }
+
+    /** The thread came upon something new by another thread's word. */
+    void breakSegment() {
+        full += 16;
+    }
+
+    /** Others may know from now on what only this thread knew. */
+    void publish() {
         fresh++;
+    }
+
+    /** Whether the segment of another thread's word has reached this thread before. */
+    boolean hasLearned(long word) {
+        long[] learned = this.learned;
+        if (learned == null) {
+            return false;
+        }
+        long last = learned[(int) (word >>> THREAD_SHIFT) & LEARNED - 1];
+        return last >>> THREAD_SHIFT == word >>> THREAD_SHIFT && (last | 15) >= (word | 15);
+    }
+
+    /** The segment of another thread's word has reached this thread. One that is forgotten again costs a segment. */
+    void learn(long word) {
+        long[] learned = this.learned;
+        if (learned == null) {
+            learned = this.learned = new long[LEARNED];
+        }
+        int at = (int) (word >>> THREAD_SHIFT) & LEARNED - 1;
+        if (last(learned[at], word) < word) {
+            learned[at] = word;
+        }
+    }
+
+    /** A thread that starts this one hands on what has reached it, and itself. */
+    void learnAll(FissureThread parent) {
+        if (parent.learned != null) {
+            learned = parent.learned.clone();
+        }
+        learn(parent.word());
+    }
+
+    /** The word of a segment that the thread of this number does not get to any more. */
+    static long lastWord(long number) {
+        return number << THREAD_SHIFT | SEGMENTS << 4;
+    }
+
+    private static long last(long learned, long word) {
+        return learned >>> THREAD_SHIFT == word >>> THREAD_SHIFT ? learned : 0;
     }
 
     /** The state of an array that the thread touched lately, or null. */
@@ -137,29 +199,24 @@ final class FissureThread {
         }
     }
 
-    /** Whether enough reads of this segment were kept of a field or element that is read by many. */
-    boolean knows(long id, int offset) {
+    /** Whether enough reads of this segment were kept of a field or element that is read by many, and has this word. */
+    @ForceInline
+    boolean knows(long word) {
         long[] known = this.known;
-        if (known == null) {
-            return false;
-        }
-        int at = place(id, offset);
-        return known[at] == (id << 24 | offset) && known[at + 1] == full;
+        return known[(int) word & known.length - 1] == (word << 32 ^ full >>> 4);
     }
 
     /** Notes that enough were kept. One that is forgotten again is looked up where all readers are. */
-    void know(long id, long offset) {
+    void know(long word) {
         long[] known = this.known;
-        if (known == null) {
-            known = this.known = new long[2 * KNOWN];
+        int at = (int) word & known.length - 1;
+        long old = known[at];
+        if (known.length < MOST_KNOWN && (known.length == 1 || old != 0 && ((old ^ full >>> 4) & 0xffffffffL) == 0)) {
+            // Two of one segment want the place.
+            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 2];
+            at = (int) word & known.length - 1;
         }
-        int at = place(id, offset);
-        known[at] = id << 24 | offset;
-        known[at + 1] = full;
-    }
-
-    private static int place(long id, long offset) {
-        return ((int) (id * 5 + offset + (offset >>> 3)) & KNOWN - 1) << 1;
+        known[at] = word << 32 ^ full >>> 4;
     }
 
     long newId() {
@@ -316,6 +373,7 @@ final class FissureThread {
         FissureMore lock = waitingFor;
         if (lock != null) {
             waitingFor = null;
+            lock.hasAgain(this, waitingDepth);
             endSegment();
             int op = Fissure.ACQUIRE + (waitingShared ? 3 : 2);
             append(op, lock.type, waitingSite, lock.id, lock.turn(waitingShared), activation);

@@ -23,6 +23,8 @@ final class FissureThreads {
             return;
         }
         child.started = true;
+        child.learnAll(s);
+        s.publish();
         s.endSegment();
         s.append(Fissure.START, 0, site, child.number);
     }
@@ -101,6 +103,7 @@ final class FissureThreads {
         if (ended instanceof Thread) {
             long number = FissureCalls.more(s, ended, FissureMore.THREAD).word;
             if (number != 0) {
+                s.learn(FissureThread.lastWord(number));
                 s.endSegment();
                 s.append(Fissure.JOIN, 0, site, number);
             }

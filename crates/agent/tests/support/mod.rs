@@ -37,6 +37,10 @@ impl Program {
         Program { name: name.to_owned(), classes: classes.clone() }
     }
 
+    pub(crate) fn classes(&self) -> &Path {
+        &self.classes
+    }
+
     pub(crate) fn arguments(&self) -> [String; 5] {
         let classes = self.classes.display().to_string();
         ["-Xss256k".to_owned(), "-Xmx64m".to_owned(), "-cp".to_owned(), classes, self.name.clone()]

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::cursor::Cursor;
-use super::frames;
+use super::frames::{self, Lasting, LocalType};
 use super::limit::{EditError, Limit};
 use super::opcode::{self, RawInstruction};
 use super::pool::ConstantPool;
@@ -43,9 +43,13 @@ pub(super) struct RawHandler {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum LocalsAtHandler {
     Nothing,
-    /// `this`, as an object of the class that this constant names. Only right where nothing else is ever stored there
-    /// ([`CodeEditor::keeps_this`]).
-    This(u16),
+    /// `this`, as an object of the class that this constant names, in a method with so many parameters. Only right where
+    /// nothing else is ever stored there ([`CodeEditor::keeps_this`]). Frames that do not tell of it any more, because the
+    /// code has no use for it, then do again.
+    This {
+        class: u16,
+        parameters: u16,
+    },
 }
 
 /// Code that gets whatever is thrown in some ranges of the method, after all other handlers.
@@ -78,6 +82,7 @@ pub struct CodeEditor<'a> {
     pub(super) inserted: Vec<u8>,
     extra_stack: u16,
     extra_locals: u16,
+    lasting: Option<Lasting>,
     added: Vec<AddedHandler>,
 }
 
@@ -132,6 +137,7 @@ impl<'a> CodeEditor<'a> {
             inserted: Vec::new(),
             extra_stack: 0,
             extra_locals: 0,
+            lasting: None,
             added: Vec::new(),
         })
     }
@@ -149,6 +155,18 @@ impl<'a> CodeEditor<'a> {
 
     pub fn instructions(&self) -> impl Iterator<Item = RawInstruction<'a>> + '_ {
         (0..self.starts.len()).map(|index| self.instruction(index))
+    }
+
+    /// Where the instruction at this position may jump to.
+    pub fn jump_targets(&self, index: usize) -> Vec<u32> {
+        let instruction = self.instruction(index);
+        let switch = instruction.switch_distances().map(|place| instruction.switch_target(place));
+        instruction.target().into_iter().chain(switch).filter_map(|target| u32::try_from(target).ok()).collect()
+    }
+
+    /// The offsets of the method's own handlers of exceptions.
+    pub fn handler_targets(&self) -> impl Iterator<Item = u32> + '_ {
+        self.handlers.iter().map(|handler| handler.handler.into())
     }
 
     /// The first offset after the code.
@@ -190,9 +208,25 @@ impl<'a> CodeEditor<'a> {
     /// So many local variables that the method does not use, as the number of the first. Every insertion may use them
     /// all, but they do not last from one to the next.
     pub fn scratch_locals(&mut self, count: u16) -> Result<u16, Limit> {
-        self.max_locals.checked_add(count).ok_or(Limit::Locals)?;
+        let first = self.first_scratch()?;
+        first.checked_add(count).ok_or(Limit::Locals)?;
         self.extra_locals = self.extra_locals.max(count);
-        Ok(self.max_locals)
+        Ok(first)
+    }
+
+    /// Local variables of one slot each that last through the whole method, as the number of the first. What
+    /// [`CodeEditor::insert_at_entry`] inserts has to set them. `initial` is what the method starts with. Only once, and
+    /// before scratch variables are asked for.
+    pub fn lasting_locals(&mut self, initial: Vec<LocalType>, types: Vec<LocalType>) -> Result<u16, Limit> {
+        let first = self.max_locals;
+        self.lasting = Some(Lasting { initial, first, types });
+        self.first_scratch()?;
+        Ok(first)
+    }
+
+    fn first_scratch(&self) -> Result<u16, Limit> {
+        let lasting = self.lasting.as_ref().map_or(0, |lasting| lasting.types.len() as u16);
+        self.max_locals.checked_add(lasting).ok_or(Limit::Locals)
     }
 
     /// Adds code that gets whatever is thrown in these ranges and not caught in them. It starts with the exception on
@@ -215,7 +249,7 @@ impl<'a> CodeEditor<'a> {
         }
         let length = u16::try_from(code.len()).map_err(|_| Limit::Code)?;
         let max_stack = self.max_stack.checked_add(self.extra_stack).ok_or(Limit::Stack)?;
-        let max_locals = self.max_locals.checked_add(self.extra_locals).ok_or(Limit::Locals)?;
+        let max_locals = self.first_scratch()?.checked_add(self.extra_locals).ok_or(Limit::Locals)?;
 
         let mut out = Vec::with_capacity(code.len() + 200);
         out.extend(max_stack.to_be_bytes());
@@ -268,13 +302,13 @@ impl<'a> CodeEditor<'a> {
                 }
                 Table::Frames => {
                     has_frames = true;
-                    frames::relocate(content, moved, &added)?
+                    frames::relocate(content, moved, &added, self.lasting.as_ref())?
                 }
             };
             tables.push((*name, content));
         }
         if !has_frames && !added.is_empty() {
-            tables.push((pool.add_utf8(b"StackMapTable")?, frames::relocate(&[0, 0], moved, &added)?));
+            tables.push((pool.add_utf8(b"StackMapTable")?, frames::relocate(&[0, 0], moved, &added, None)?));
         }
         out.extend((tables.len() as u16).to_be_bytes());
         for (name, content) in tables {

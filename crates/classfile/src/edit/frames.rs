@@ -10,8 +10,49 @@ const SAME_WITH_ITEM_FAR: u8 = 247;
 const SAME_FAR: u8 = 251;
 const FULL: u8 = 255;
 
+const TOP: u8 = 0;
+const LONG: u8 = 4;
+const DOUBLE: u8 = 3;
 const OBJECT: u8 = 7;
 const UNINITIALIZED: u8 = 8;
+
+/// The type of a local variable, as frames tell it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LocalType {
+    Int,
+    Float,
+    Long,
+    Double,
+    UninitializedThis,
+    /// Of the class that this constant names.
+    Object(u16),
+}
+
+/// Local variables that the method gets and keeps from its start to its end.
+#[derive(Clone, Debug)]
+pub(super) struct Lasting {
+    /// What the method starts with: `this` and its parameters.
+    pub(super) initial: Vec<LocalType>,
+    /// Where the first of them is.
+    pub(super) first: u16,
+    pub(super) types: Vec<LocalType>,
+}
+
+/// A type's tag and what follows it.
+type Raw = (u8, u16);
+
+impl LocalType {
+    fn raw(self) -> Raw {
+        match self {
+            LocalType::Int => (1, 0),
+            LocalType::Float => (2, 0),
+            LocalType::Double => (DOUBLE, 0),
+            LocalType::Long => (LONG, 0),
+            LocalType::UninitializedThis => (6, 0),
+            LocalType::Object(class) => (OBJECT, class),
+        }
+    }
+}
 
 /// The frame of an added handler.
 pub(super) struct Added {
@@ -31,7 +72,13 @@ pub(super) fn offsets(content: &[u8]) -> Result<Vec<u32>, Error> {
 }
 
 /// The table for moved code, with the frames of added handlers, which lie behind all others.
-pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result<Vec<u8>, Error> {
+pub(super) fn relocate(
+    content: &[u8],
+    moved: &Moved,
+    added: &[Added],
+    lasting: Option<&Lasting>,
+) -> Result<Vec<u8>, Error> {
+    let mut locals: Vec<Raw> = lasting.iter().flat_map(|lasting| &lasting.initial).map(|one| one.raw()).collect();
     let count = usize::from(Cursor::new(content).u16()?) + added.len();
     let count = u16::try_from(count).map_err(|_| Error::Malformed("too many frames".to_owned()))?;
     let mut out = Vec::with_capacity(content.len() + 16);
@@ -42,8 +89,37 @@ pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result
         previous = Some(at);
         distance.ok_or_else(|| Error::Malformed("two frames are at one offset".to_owned()))
     };
+    let mut kept = added.iter().find_map(|added| match added.locals {
+        LocalsAtHandler::Nothing => None,
+        LocalsAtHandler::This { class, parameters } => Some(Kept { class, locals: usize::from(parameters) + 1 }),
+    });
     each(content, |at, kind, types| {
         let distance = distance(moved.target(at)?)?;
+        if let Some(lasting) = lasting {
+            // All frames are told in full: what they add to or take from those before lies below what lasts.
+            let stack = apply(kind, types, &mut locals)?;
+            let mut all = locals.clone();
+            if let Some(kept) = &kept {
+                let this = (OBJECT, kept.class);
+                match all.first_mut() {
+                    None => all.push(this),
+                    Some(first) if first.0 == TOP => *first = this,
+                    Some(_) => {}
+                }
+            }
+            out.push(FULL);
+            out.extend(distance.to_be_bytes());
+            for list in [with_lasting(all, lasting)?, stack] {
+                out.extend((list.len() as u16).to_be_bytes());
+                list.iter().try_for_each(|one| write_type(*one, moved, &mut out))?;
+            }
+            return Ok(());
+        }
+        let mut owned = Vec::new();
+        let (kind, types) = match &mut kept {
+            Some(kept) => kept.frame(kind, types, &mut owned)?,
+            None => (kind, types),
+        };
         match (kind, u8::try_from(distance)) {
             (0..SAME_WITH_ITEM | SAME_FAR, Ok(short)) if short < SAME_WITH_ITEM => out.push(short),
             (SAME_WITH_ITEM..128 | SAME_WITH_ITEM_FAR, Ok(short)) if short < SAME_WITH_ITEM => {
@@ -65,7 +141,7 @@ pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result
         out.extend(distance(handler.at)?.to_be_bytes());
         match handler.locals {
             LocalsAtHandler::Nothing => out.extend([0, 0]),
-            LocalsAtHandler::This(class) => {
+            LocalsAtHandler::This { class, .. } => {
                 out.extend([0, 1, OBJECT]);
                 out.extend(class.to_be_bytes());
             }
@@ -74,6 +150,56 @@ pub(super) fn relocate(content: &[u8], moved: &Moved, added: &[Added]) -> Result
         out.extend(handler.throwable.to_be_bytes());
     }
     Ok(out)
+}
+
+/// Keeps `this` in all frames of a method that never stores anything else there.
+struct Kept {
+    class: u16,
+    /// How many locals the last frame has in the table as it was. In the new one there is always the first.
+    locals: usize,
+}
+
+impl Kept {
+    /// The frame with `this`; `owned` is for types that change.
+    fn frame<'a>(&mut self, kind: u8, types: Types<'a>, owned: &'a mut Vec<u8>) -> Result<(u8, Types<'a>), Error> {
+        let bytes = types.bytes;
+        match kind {
+            248..=250 => {
+                let chopped = usize::from(SAME_FAR - kind);
+                let too_many = || Error::Malformed("a frame takes away more locals than there are".to_owned());
+                self.locals = self.locals.checked_sub(chopped).ok_or_else(too_many)?;
+                Ok((if self.locals == 0 { kind + 1 } else { kind }, types))
+            }
+            252..=254 => {
+                let had_none = self.locals == 0;
+                self.locals += usize::from(kind - SAME_FAR);
+                // What comes in the first place is nothing, since nothing is stored there.
+                match bytes.split_first() {
+                    Some((&TOP, rest)) if had_none => {
+                        let count = types.count.map(|count| count - 1);
+                        Ok((kind - 1, Types { count, bytes: rest }))
+                    }
+                    _ if had_none => Err(Error::Malformed("a frame has a local that was never stored".to_owned())),
+                    _ => Ok((kind, types)),
+                }
+            }
+            FULL => {
+                let count = Cursor::new(bytes).u16()?;
+                self.locals = count.into();
+                let rest = match (count, bytes.get(2)) {
+                    (0, _) => &bytes[2..],
+                    (_, Some(&TOP)) => &bytes[3..],
+                    _ => return Ok((kind, types)),
+                };
+                owned.extend(count.max(1).to_be_bytes());
+                owned.push(OBJECT);
+                owned.extend(self.class.to_be_bytes());
+                owned.extend(rest);
+                Ok((kind, Types { count: None, bytes: owned }))
+            }
+            _ => Ok((kind, types)),
+        }
+    }
 }
 
 /// What follows a frame's kind and distance.
@@ -131,6 +257,60 @@ fn skip_types(cursor: &mut Cursor<'_>, count: usize) -> Result<(), Error> {
     Ok(())
 }
 
+/// Changes the local variables as a frame says, and returns what lies on the stack there.
+fn apply(kind: u8, types: Types<'_>, locals: &mut Vec<Raw>) -> Result<Vec<Raw>, Error> {
+    let mut cursor = Cursor::new(types.bytes);
+    let mut read = |count: usize| (0..count).map(|_| read_type(&mut cursor)).collect::<Result<Vec<Raw>, Error>>();
+    match kind {
+        0..SAME_WITH_ITEM | SAME_FAR => Ok(Vec::new()),
+        SAME_WITH_ITEM..=SAME_WITH_ITEM_FAR => read(1),
+        248..SAME_FAR => {
+            let fewer = locals.len().checked_sub(usize::from(SAME_FAR - kind));
+            locals.truncate(fewer.ok_or_else(|| Error::Malformed("a frame takes away too much".to_owned()))?);
+            Ok(Vec::new())
+        }
+        FULL => {
+            let mut lists = [Vec::new(), Vec::new()];
+            for list in &mut lists {
+                for _ in 0..cursor.u16()? {
+                    list.push(read_type(&mut cursor)?);
+                }
+            }
+            let [all, stack] = lists;
+            *locals = all;
+            Ok(stack)
+        }
+        _ => {
+            locals.extend(read(usize::from(kind - SAME_FAR))?);
+            Ok(Vec::new())
+        }
+    }
+}
+
+fn with_lasting(mut all: Vec<Raw>, lasting: &Lasting) -> Result<Vec<Raw>, Error> {
+    let slots: usize = all.iter().map(|(tag, _)| if matches!(*tag, LONG | DOUBLE) { 2 } else { 1 }).sum();
+    let gap = usize::from(lasting.first).checked_sub(slots);
+    let gap = gap.ok_or_else(|| Error::Malformed("a frame has too many local variables".to_owned()))?;
+    all.extend(std::iter::repeat_n((TOP, 0), gap));
+    all.extend(lasting.types.iter().map(|one| one.raw()));
+    Ok(all)
+}
+
+fn read_type(cursor: &mut Cursor<'_>) -> Result<Raw, Error> {
+    let tag = cursor.u8()?;
+    Ok((tag, if matches!(tag, OBJECT | UNINITIALIZED) { cursor.u16()? } else { 0 }))
+}
+
+fn write_type((tag, more): Raw, moved: &Moved, out: &mut Vec<u8>) -> Result<(), Error> {
+    out.push(tag);
+    match tag {
+        OBJECT => out.extend(more.to_be_bytes()),
+        UNINITIALIZED => out.extend(moved.itself(more.into())?.to_be_bytes()),
+        _ => {}
+    }
+    Ok(())
+}
+
 fn copy_types(types: Types<'_>, moved: &Moved, out: &mut Vec<u8>) -> Result<(), Error> {
     let mut cursor = Cursor::new(types.bytes);
     let lists = if types.count.is_some() { 1 } else { 2 };
@@ -155,4 +335,33 @@ fn copy_types(types: Types<'_>, moved: &Moved, out: &mut Vec<u8>) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+    use super::*;
+
+    /// Frames of a method with two parameters, as optimizers leave them: without `this` where it is not used any more.
+    #[test]
+    fn this_comes_back() {
+        const INT: u8 = 1;
+        let mut kept = Kept { class: 9, locals: 3 };
+        let mut frame = |kind: u8, count: Option<usize>, bytes: &[u8]| {
+            let mut owned = Vec::new();
+            let (kind, types) = kept.frame(kind, Types { count, bytes }, &mut owned).unwrap();
+            (kind, types.count, types.bytes.to_vec())
+        };
+        assert_eq!(frame(249, Some(0), &[]), (249, Some(0), vec![]), "two of three are taken away");
+        assert_eq!(frame(250, Some(0), &[]), (SAME_FAR, Some(0), vec![]), "so is `this`, which stays");
+        assert_eq!(frame(253, Some(2), &[TOP, INT]), (252, Some(1), vec![INT]), "behind nothing comes a number");
+        assert_eq!(frame(252, Some(1), &[INT]), (252, Some(1), vec![INT]), "and another one");
+        assert_eq!(frame(248, Some(0), &[]), (249, Some(0), vec![]), "all three are taken away");
+        assert_eq!(frame(FULL, None, &[0, 0, 0, 1, INT]), (FULL, None, vec![0, 1, OBJECT, 0, 9, 0, 1, INT]));
+        assert_eq!(frame(FULL, None, &[0, 2, TOP, INT, 0, 0]), (FULL, None, vec![0, 2, OBJECT, 0, 9, INT, 0, 0]));
+        assert_eq!(frame(FULL, None, &[0, 1, OBJECT, 0, 9, 0, 0]), (FULL, None, vec![0, 1, OBJECT, 0, 9, 0, 0]));
+        let mut owned = Vec::new();
+        assert!(kept.frame(249, Types { count: Some(0), bytes: &[] }, &mut owned).is_err(), "there is only one");
+    }
 }

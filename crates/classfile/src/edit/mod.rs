@@ -9,7 +9,8 @@
 //!   `new` itself.
 //! - What runs after an instruction is reached only from it: who jumps to the next one does not pass there.
 //! - Inserted code never jumps, so it needs no frames. The only new frames are those of added handlers.
-//! - What an insertion keeps in local variables lies above all that the method uses, and no frame speaks of it.
+//! - What an insertion keeps in local variables lies above all that the method uses, and no frame speaks of it, unless it
+//!   is said to last: then every frame does.
 //!
 //! Attributes of code that nobody reads while a program runs, such as annotations on types of local variables, are
 //! dropped where a method is edited: their offsets would lie.
@@ -28,6 +29,7 @@ mod snippet;
 
 pub use class::ClassEditor;
 pub use code::{CodeEditor, LocalsAtHandler, Place};
+pub use frames::LocalType;
 pub use layout::Member;
 pub use limit::{EditError, Limit};
 pub use opcode::{RawInstruction, op};

@@ -36,6 +36,7 @@ pub mod op {
     pub const DUP2_X2: u8 = 94;
     pub const SWAP: u8 = 95;
     pub const IADD: u8 = 96;
+    pub const IAND: u8 = 126;
     pub const IFEQ: u8 = 153;
     pub const IF_ACMPNE: u8 = 166;
     pub const GOTO: u8 = 167;
@@ -95,7 +96,8 @@ impl RawInstruction<'_> {
         }
     }
 
-    pub(super) fn falls_through(&self) -> bool {
+    /// Whether the next instruction may come after it.
+    pub fn falls_through(&self) -> bool {
         match self.opcode {
             op::GOTO | op::GOTO_W | op::RET..=op::RETURN | op::ATHROW => false,
             op::WIDE => self.bytes.get(1) != Some(&op::RET),

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::code::{CodeEditor, Insertion, Place};
+use super::code::{CodeEditor, Place};
 use super::cursor::Cursor;
 use super::frames;
 use super::limit::{EditError, Limit};
@@ -121,7 +121,8 @@ impl Moved {
     }
 
     /// The new range of an entry of the exception table: from what runs before the first instruction to the end of
-    /// the last one, without what runs after it.
+    /// the last one, without what runs after it. What runs after a `monitorenter` belongs to the range that begins there:
+    /// a compiler gives up on code that could end with the monitor held.
     pub(super) fn range(&self, editor: &CodeEditor<'_>, start: u32, end: u32) -> Result<[u16; 2], Error> {
         let bad = || Error::Malformed("a handler covers no such range".to_owned());
         let after = *self.targets.get(end as usize).filter(|target| **target != NOWHERE).ok_or_else(bad)?;
@@ -129,15 +130,10 @@ impl Moved {
             return Err(bad());
         }
         let last = editor.starts.partition_point(|start| *start < end) - 1;
-        let behind = |one: &&Insertion| one.pc == editor.starts[last] && one.place == Place::After;
-        let from = editor.insertions.partition_point(|one| one.pc < editor.starts[last]);
-        let length: usize = editor.insertions[from..]
-            .iter()
-            .take_while(|one| one.pc == editor.starts[last])
-            .filter(behind)
-            .map(|one| one.bytes.len())
-            .sum();
-        Ok([self.target(start)?, (after - length as u32) as u16])
+        let before = editor.starts.partition_point(|one| *one < start).checked_sub(1);
+        let entering = before.filter(|before| editor.instruction(*before).opcode == op::MONITORENTER);
+        let covered = entering.map_or(0, |before| length_after(editor, before));
+        Ok([self.target(start)? - covered, (after - u32::from(length_after(editor, last))) as u16])
     }
 
     /// The first place at or after an offset that need not be an instruction's.
@@ -175,6 +171,14 @@ impl Moved {
 
 fn is_conditional(opcode: u8) -> bool {
     !matches!(opcode, op::GOTO | op::JSR)
+}
+
+/// The length of what is inserted after an instruction.
+fn length_after(editor: &CodeEditor<'_>, index: usize) -> u16 {
+    let pc = editor.starts[index];
+    let from = editor.insertions.partition_point(|one| one.pc < pc);
+    let here = editor.insertions[from..].iter().take_while(|one| one.pc == pc);
+    here.filter(|one| one.place == Place::After).map(|one| one.bytes.len() as u16).sum()
 }
 
 fn far_length(opcode: u8) -> u32 {

@@ -136,11 +136,12 @@ impl Snippet {
         }
     }
 
-    /// Calls a method that takes so many slots from the stack and gives nothing back.
-    pub fn call_static(&mut self, method: u16, slots: u16) -> &mut Snippet {
+    /// Calls a method that takes so many slots from the stack and gives so many back.
+    pub fn call_static(&mut self, method: u16, slots: u16, given: u16) -> &mut Snippet {
         self.bytes.push(op::INVOKESTATIC);
         self.bytes.extend(method.to_be_bytes());
         self.moves(-i32::from(slots));
+        self.moves(given.into());
         self
     }
 }
@@ -152,7 +153,7 @@ mod tests {
     #[test]
     fn depth_is_counted_from_where_it_starts() {
         let mut snippet = Snippet::new();
-        snippet.store(Kind::Long, 300).simple(op::DUP2, 2).dup().load(Kind::Long, 300).call_static(7, 3);
+        snippet.store(Kind::Long, 300).simple(op::DUP2, 2).dup().load(Kind::Long, 300).call_static(7, 3, 0);
         assert_eq!(snippet.highest(), 3);
         assert_eq!(snippet.bytes(), [196, 55, 1, 44, 92, 89, 196, 22, 1, 44, 184, 0, 7]);
     }

@@ -1,8 +1,8 @@
 //! The detector against its plain twin, on random traces; its bounds; what the filter may and may not leave out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
-use trace::{Action, ActivationId, Event, Tables, ThreadId, UnitId, VariableId};
+use trace::{Action, ActivationId, Cause, Event, LockId, Mode, Tables, ThreadId, UnitId, VariableId};
 
 use super::oracle::Oracle;
 use super::paths::Hop;
@@ -188,6 +188,7 @@ fn small_random_traces_are_judged_as_by_trying_every_serial_order() {
 fn judged_units(events: &[Event], lock_conflicts: bool) -> (BTreeSet<(ThreadId, usize)>, bool) {
     let mut engine = Engine::new(lock_conflicts);
     let mut begun = vec![0; 16];
+    let mut held: HashMap<(ThreadId, LockId), usize> = HashMap::new();
     let mut violated = BTreeSet::new();
     let mut together = false;
     let mut take = |engine: &mut Engine, thread: Option<usize>, begun: &[usize]| {
@@ -205,10 +206,22 @@ fn judged_units(events: &[Event], lock_conflicts: bool) -> (BTreeSet<(ThreadId, 
         engine.on_event(event);
         // A verdict comes with the end of its transaction: all bounds of the thread up to now number it.
         take(&mut engine, Some(event.thread.index()), &begun);
-        match event.action {
-            Action::Read { .. } | Action::Write { .. } => {}
-            _ => begun[event.thread.index()] += 1,
-        }
+        // What the filter may leave out does not count.
+        let counts = match event.action {
+            Action::Read { .. } | Action::Write { .. } => false,
+            Action::Acquire { lock, mode: Mode::Exclusive, cause: Cause::Section, .. } => {
+                let depth = held.entry((event.thread, lock)).or_default();
+                *depth += 1;
+                *depth == 1
+            }
+            Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section } => {
+                let depth = held.entry((event.thread, lock)).or_default();
+                *depth = depth.saturating_sub(1);
+                *depth == 0
+            }
+            _ => true,
+        };
+        begun[event.thread.index()] += usize::from(counts);
     }
     engine.finish();
     take(&mut engine, None, &begun);

@@ -21,7 +21,9 @@ impl MethodRewriter<'_, '_, '_> {
                 (sites.add_call(row), watched)
             })
         });
-        let Some((number, mut watched)) = *found else { return Ok(()) };
+        let Some((number, mut watched)) = *found else {
+            return self.watch_publication(instruction.pc, owner, descriptor);
+        };
         let Some((arguments, result)) = kinds(descriptor) else {
             return Err(Error::BadCode { pc: instruction.pc, reason: "it calls a method with a bad descriptor" }.into());
         };
@@ -43,6 +45,17 @@ impl MethodRewriter<'_, '_, '_> {
         let site = self.site(instruction.pc, What::Call(number));
         self.insert_before(instruction.pc, watched, &arguments, site)?;
         self.insert_after(instruction.pc, watched, result, site)
+    }
+
+    /// What code without probes is given may become known to other threads there.
+    fn watch_publication(&mut self, pc: u32, owner: &[u8], descriptor: &[u8]) -> Result<(), Failure> {
+        if self.context.plan.includes(owner) || !gives_objects(descriptor) {
+            return Ok(());
+        }
+        self.push_thread()?;
+        self.call(Probe::Published)?;
+        self.insert(pc, Place::Before);
+        Ok(())
     }
 
     fn insert_before(&mut self, pc: u32, watched: WatchedCall, arguments: &[Kind], site: i32) -> Result<(), Failure> {
@@ -114,8 +127,22 @@ impl MethodRewriter<'_, '_, '_> {
     }
 }
 
+/// Whether a method takes an object that could hold others. Text and numbers cannot.
+fn gives_objects(descriptor: &[u8]) -> bool {
+    const PLAIN: [&[u8]; 5] =
+        [b"Ljava/lang/String;", b"Ljava/lang/Class;", b"Ljava/lang/Integer;", b"Ljava/lang/Long;", b"[C"];
+    let mut rest = descriptor.strip_prefix(b"(").unwrap_or_default();
+    while let Some((kind, length)) = one_kind(rest) {
+        if kind == Kind::Reference && !PLAIN.contains(&&rest[..length]) {
+            return true;
+        }
+        rest = &rest[length..];
+    }
+    false
+}
+
 /// The kinds of a method's arguments and of its result; `None` if the descriptor is malformed.
-fn kinds(descriptor: &[u8]) -> Option<(Vec<Kind>, Option<Kind>)> {
+pub(super) fn kinds(descriptor: &[u8]) -> Option<(Vec<Kind>, Option<Kind>)> {
     let mut rest = descriptor.strip_prefix(b"(")?;
     let mut arguments = Vec::new();
     // The JVM allows 255 slots.
@@ -132,7 +159,7 @@ fn kinds(descriptor: &[u8]) -> Option<(Vec<Kind>, Option<Kind>)> {
 }
 
 /// The first type of a descriptor, and its length.
-fn one_kind(descriptor: &[u8]) -> Option<(Kind, usize)> {
+pub(super) fn one_kind(descriptor: &[u8]) -> Option<(Kind, usize)> {
     let dimensions = descriptor.iter().take_while(|byte| **byte == b'[').count();
     let (kind, length) = match descriptor.get(dimensions)? {
         b'B' | b'C' | b'I' | b'S' | b'Z' => (Kind::Int, 1),

@@ -42,12 +42,20 @@ impl MethodRewriter<'_, '_, '_> {
         self.push_end(monitor, 0)?;
         self.snippet.simple(op::ATHROW, -1);
         let locals = match monitor {
-            Monitor::This => LocalsAtHandler::This(self.class.this_class()),
+            Monitor::This => LocalsAtHandler::This { class: self.class.this_class(), parameters: self.parameters()? },
             _ => LocalsAtHandler::Nothing,
         };
         self.code.add_handler(self.complete_ranges(), &self.snippet, locals);
         self.snippet.clear();
         Ok(())
+    }
+
+    /// How many parameters the method has.
+    fn parameters(&self) -> Result<u16, Failure> {
+        let kinds = calls::kinds(self.descriptor);
+        let (parameters, _) = kinds.ok_or_else(|| Error::Malformed("a method has a bad descriptor".to_owned()))?;
+        // The JVM allows 255 slots.
+        Ok(parameters.len() as u16)
     }
 
     fn insert_hooks(&mut self) -> Result<(), Failure> {
@@ -89,7 +97,9 @@ impl MethodRewriter<'_, '_, '_> {
             return Ok(());
         }
         let identity = self.context.identity();
-        self.snippet.load(Kind::Reference, 0).push_int(identity as i32, &mut self.class.pool)?;
+        self.snippet.load(Kind::Reference, 0);
+        self.push_thread()?;
+        self.snippet.push_int(identity as i32, &mut self.class.pool)?;
         self.call(Probe::Fresh)?;
         for pc in completing {
             self.code.insert(pc, Place::After, &self.snippet);

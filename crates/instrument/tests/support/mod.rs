@@ -121,7 +121,13 @@ pub(crate) fn rewrite(contents: &Contents, plan: &Plan) -> (Vec<(String, Vec<u8>
 pub(crate) fn probes(package: &str, class: &str, body: impl Fn(&str, &str) -> String) -> String {
     let mut source = format!("package {package};\npublic class {class} {{\n");
     for probe in PROBES {
-        let list = probe.descriptor.trim_start_matches('(').trim_end_matches(")V").replace("Ljava/lang/Object;", "O");
+        let descriptor = probe.descriptor.replace("Ljava/lang/Object;", "O");
+        let (list, result) = descriptor.trim_start_matches('(').split_once(')').unwrap();
+        let (result, given) = match result {
+            "O" => ("Object", "return null;"),
+            "I" => ("int", "return 0;"),
+            _ => ("void", ""),
+        };
         let parameter = |(index, kind): (usize, char)| match kind {
             'O' => format!("Object p{index}"),
             'J' => format!("long p{index}"),
@@ -129,8 +135,10 @@ pub(crate) fn probes(package: &str, class: &str, body: impl Fn(&str, &str) -> St
         };
         let parameters: Vec<String> = list.chars().enumerate().map(parameter).collect();
         let operands: Vec<String> = (0..parameters.len()).map(|index| format!("p{index}")).collect();
-        let body = body(probe.name, &operands.join(", "));
-        writeln!(source, "public static void {}({}) {{ {body} }}", probe.name, parameters.join(", ")).unwrap();
+        // Those that give something tell nothing.
+        let body = if given.is_empty() { body(probe.name, &operands.join(", ")) } else { String::new() };
+        writeln!(source, "public static {result} {}({}) {{ {body} {given} }}", probe.name, parameters.join(", "))
+            .unwrap();
     }
     source + "}\n"
 }

@@ -1,0 +1,101 @@
+//! What a method keeps in local variables for its probes: the thread's state, and whether the arrays of a loop are quiet.
+
+use classfile::edit::LocalType;
+
+use super::*;
+
+impl MethodRewriter<'_, '_, '_> {
+    /// Has the method keep what probes are to know of the thread, if it has several or is in a loop, and whether arrays are
+    /// quiet in its loops.
+    pub(super) fn keep_thread(&mut self) -> Result<(), Failure> {
+        let mut probes = 0;
+        for index in 0..self.code.instruction_count() {
+            let instruction = self.code.instruction(index);
+            let has_probe = match instruction.opcode {
+                op::GETFIELD | op::PUTFIELD => self.has_plain_probe(instruction, false)?,
+                op::GETSTATIC | op::PUTSTATIC => self.has_plain_probe(instruction, true)?,
+                op::IALOAD..=op::SALOAD | op::IASTORE..=op::SASTORE => self.context.plan.families.arrays,
+                _ => self.code.jump_targets(index).iter().any(|target| *target <= instruction.pc) && probes > 0,
+            };
+            probes += u32::from(has_probe);
+        }
+        if probes < 2 {
+            return Ok(());
+        }
+        let loops =
+            if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
+        let initial = self.initial_locals()?;
+        let object = self.class.pool.add_class(b"java/lang/Object")?;
+        let mut types = vec![LocalType::Object(object)];
+        types.extend(loops.iter().map(|_| LocalType::Int));
+        let first = self.code.lasting_locals(initial, types)?;
+        self.thread = Some(first);
+        self.call(Probe::Thread)?;
+        self.snippet.store(Kind::Reference, first);
+        for number in 0..loops.len() as u16 {
+            self.snippet.push_int(0, &mut self.class.pool)?.store(Kind::Int, first + 1 + number);
+        }
+        self.code.insert_at_entry(&self.snippet);
+        self.snippet.clear();
+        self.is_edited = true;
+        for (local, found) in (first + 1..).zip(loops) {
+            for (number, (array, kinds)) in found.arrays.into_iter().enumerate() {
+                self.snippet.load(Kind::Reference, array).load(Kind::Reference, first);
+                self.snippet.push_int(kinds, &mut self.class.pool)?;
+                self.call(Probe::Quiet)?;
+                if number > 0 {
+                    self.snippet.simple(op::IAND, -1);
+                }
+            }
+            self.snippet.store(Kind::Int, local);
+            self.insert(found.before, Place::After);
+            self.quiet.extend(found.accesses.into_iter().map(|pc| (pc, local)));
+        }
+        Ok(())
+    }
+
+    fn has_plain_probe(&mut self, instruction: RawInstruction<'_>, is_static: bool) -> Result<bool, Failure> {
+        let found = self.field(instruction, is_static)?;
+        Ok(found.is_some_and(|(_, kind, _)| kind != FieldKind::Volatile))
+    }
+
+    /// What the method starts with in its local variables.
+    fn initial_locals(&mut self) -> Result<Vec<LocalType>, Failure> {
+        let mut initial = Vec::new();
+        if !self.access.is_static() {
+            let class = self.class.this_class();
+            initial.push(match self.name {
+                b"<init>" => LocalType::UninitializedThis,
+                _ => LocalType::Object(class),
+            });
+        }
+        let mut rest = self.descriptor.strip_prefix(b"(").unwrap_or_default();
+        while rest.first().is_some_and(|first| *first != b')') {
+            let Some((kind, length)) = calls::one_kind(rest) else { break };
+            let (one, after) = rest.split_at(length);
+            initial.push(match kind {
+                Kind::Int => LocalType::Int,
+                Kind::Float => LocalType::Float,
+                Kind::Long => LocalType::Long,
+                Kind::Double => LocalType::Double,
+                Kind::Reference => {
+                    let name = one.strip_prefix(b"L").and_then(|name| name.strip_suffix(b";")).unwrap_or(one);
+                    LocalType::Object(self.class.pool.add_class(name)?)
+                }
+            });
+            rest = after;
+        }
+        Ok(initial)
+    }
+
+    /// Pushes what probes are to know of the thread.
+    pub(super) fn push_thread(&mut self) -> Result<(), Failure> {
+        match self.thread {
+            Some(local) => {
+                self.snippet.load(Kind::Reference, local);
+                Ok(())
+            }
+            None => self.call(Probe::Thread),
+        }
+    }
+}
