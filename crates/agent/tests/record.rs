@@ -3,6 +3,9 @@
 
 mod support;
 
+use std::collections::BTreeMap;
+
+use support::races::races;
 use support::{Program, jdks, record, run};
 
 #[test]
@@ -17,6 +20,8 @@ fn programs_end_as_they_do_alone() {
             ("Waiting", &[][..]),
             ("Shapes", &[][..]),
             ("Tasks", &[][..]),
+            ("Ordered", &[][..]),
+            ("Names", &[][..]),
         ] {
             let program = Program::named(program);
             let alone = run(&jdk, &program, arguments);
@@ -86,6 +91,48 @@ fn tasks_come_after_those_who_gave_them() {
         assert!(first("main", "arrive(") < first("pool-1-thread-1", "leave("), "{operations:?}");
         assert!(first("pool-1-thread-1", "leave(") < first("pool-1-thread-1", "r(Tasks.given@"), "{operations:?}");
         assert!(first("pool-1-thread-1", "w(Tasks.done") < first("pool-1-thread-1", "arrive("), "{operations:?}");
+    }
+}
+
+/// What the library orders is ordered in the trace, and nothing else is.
+#[test]
+fn the_trace_has_every_order_that_the_library_makes() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Ordered"), &[], &["--no-filter"]);
+        assert_eq!(recorded.order_unknown, 0, "{}", recorded.stderr);
+        assert_eq!(races(&recorded.text), BTreeMap::new(), "on {}:\n{}", jdk.version, recorded.text);
+        // A semaphore with one permit is a lock.
+        let count = |operation: &str| recorded.events.iter().filter(|event| event.operation == operation).count();
+        assert_eq!(count("acq(java.util.concurrent.Semaphore@)"), 4);
+        assert_eq!(count("rel(java.util.concurrent.Semaphore@)"), 4);
+        let recorded = record(&jdk, &Program::named("Unordered"), &[], &["--no-filter"]);
+        let ways = recorded.stdout.lines().count();
+        assert_eq!(races(&recorded.text).len(), ways, "on {}:\n{}", jdk.version, recorded.text);
+    }
+}
+
+/// No field of the application is taken for one that was added.
+#[test]
+fn names_do_not_clash() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Names"), &[], &["--no-filter"]);
+        let count = |operation: &str| recorded.events.iter().filter(|event| event.operation == operation).count();
+        for (field, initial) in [
+            ("Plain.more", 0),
+            ("Plain.id", 0),
+            ("WithWord.count", 0),
+            ("WithWord.$fissure$count", 1),
+            ("WithIdentity.count", 0),
+            ("WithIdentity.$fissure$", 1),
+            ("WithMore.count", 0),
+            ("WithMore.$fissure", 1),
+            ("WithBoth.count", 0),
+            ("WithBoth.$fissure$", 1),
+            ("WithBoth.$fissure", 1),
+        ] {
+            assert_eq!(count(&format!("w(Names${field}@)")), 3 + initial, "{field} on {}", jdk.version);
+            assert_eq!(count(&format!("r(Names${field}@)")), 4, "{field} on {}", jdk.version);
+        }
     }
 }
 

@@ -23,7 +23,7 @@ pub enum Call {
     Wait = 7,
     /// The same for the lock whose condition the subject is.
     WaitCondition = 8,
-    /// Given back in the mode that the stamp tells.
+    /// Given back in the mode that the operand, a stamp, tells.
     UnlockStamp = 9,
     /// The subject's state.
     Read = 10,
@@ -76,7 +76,7 @@ pub enum Call {
     Invoke = 43,
     JoinIfTrue = 44,
     AwaitPerhaps = 45,
-    /// Held in this mode instead of another, if the result is not 0.
+    /// Held in this mode instead of that of the operand, a stamp, if the result is not 0.
     ConvertToExclusive = 46,
     ConvertToShared = 47,
     ConvertToOptimistic = 48,
@@ -148,6 +148,8 @@ pub mod flag {
     pub const READS_OPERAND: i32 = 0x200;
     /// The call also writes the operand's state.
     pub const WRITES_OPERAND: i32 = 0x400;
+    /// The call waits for others if its subject is a queue that can be full or empty.
+    pub const WAITS: i32 = 0x800;
 }
 
 /// One of the values that a call has on the stack.
@@ -193,7 +195,7 @@ pub(crate) fn watched(model: CallModel, name: &str, descriptor: &str, is_thread:
     started(model)
         .or_else(|| ordered(model, is_thread))
         .or_else(|| viewed(model, descriptor))
-        .or_else(|| touched(model))
+        .or_else(|| touched(model, name, descriptor))
 }
 
 fn lock_operation(name: &str, descriptor: &str) -> Option<WatchedCall> {
@@ -224,8 +226,13 @@ fn lock_operation(name: &str, descriptor: &str) -> Option<WatchedCall> {
         // Who wakes whom is told by the order in which they hold the lock.
         _ => return None,
     };
-    let counts = matches!(call, Call::Acquire | Call::TryAcquire | Call::Release) && descriptor.starts_with("(I");
-    let operand = if counts { Operand::Argument(0) } else { Operand::None };
+    let operand = match call {
+        Call::Acquire | Call::TryAcquire | Call::Release if descriptor.starts_with("(I") => Operand::Argument(0),
+        Call::UnlockStamp | Call::ConvertToExclusive | Call::ConvertToShared | Call::ConvertToOptimistic => {
+            Operand::Argument(0)
+        }
+        _ => Operand::None,
+    };
     Some(WatchedCall { call, flags: 0, subject: Operand::Receiver, operand, family: CallFamily::Locks })
 }
 
@@ -282,7 +289,7 @@ fn viewed(model: CallModel, descriptor: &str) -> Option<WatchedCall> {
     Some(WatchedCall { call: Call::View, flags: 0, subject, operand: Operand::None, family })
 }
 
-fn touched(model: CallModel) -> Option<WatchedCall> {
+fn touched(model: CallModel, name: &str, descriptor: &str) -> Option<WatchedCall> {
     let mut effects = model.effects();
     let first = effects.next()?;
     let second = effects.next();
@@ -307,7 +314,19 @@ fn touched(model: CallModel) -> Option<WatchedCall> {
         (None, Some(key)) => (Operand::Argument(key), 0),
         (None, None) => (Operand::None, 0),
     };
+    let flags = flags | if waits(name, descriptor) { flag::WAITS } else { 0 };
     Some(WatchedCall { call, flags, subject: operand_of(first.target), operand, family: family(model) })
+}
+
+/// Of a queue: whether the call waits until it can be done, perhaps for some time only.
+fn waits(name: &str, descriptor: &str) -> bool {
+    match name {
+        "put" | "putFirst" | "putLast" | "take" | "takeFirst" | "takeLast" | "transfer" => true,
+        "offer" | "offerFirst" | "offerLast" | "poll" | "pollFirst" | "pollLast" | "tryTransfer" => {
+            descriptor.contains("JLjava/util/concurrent/TimeUnit;)")
+        }
+        _ => false,
+    }
 }
 
 fn flags(access: Access) -> i32 {

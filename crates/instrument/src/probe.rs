@@ -32,6 +32,8 @@ pub(crate) enum Probe {
     CallBefore,
     /// The same with an `int`.
     CallBeforeInt,
+    /// The same with a `long`.
+    CallBeforeLong,
     /// After a modelled call: its result.
     CallAfterObject,
     CallAfterInt,
@@ -62,6 +64,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("fresh", "(Ljava/lang/Object;I)V"),
     method("callBefore", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("callBefore", "(Ljava/lang/Object;III)V"),
+    method("callBefore", "(Ljava/lang/Object;JII)V"),
     method("callAfter", "(Ljava/lang/Object;II)V"),
     method("callAfter", "(III)V"),
     method("callAfter", "(JII)V"),

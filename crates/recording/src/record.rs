@@ -94,3 +94,42 @@ impl Word {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JAVA: &str = include_str!("../../../runtime/java/lang/Fissure.java");
+
+    #[test]
+    fn operations_are_those_of_the_runtime() {
+        for (name, operation) in [
+            ("FIELD", FIELD),
+            ("ELEMENT", ELEMENT),
+            ("CONTENTS", CONTENTS),
+            ("ACQUIRE", ACQUIRE),
+            ("RELEASE", RELEASE),
+            ("VOLATILE", VOLATILE),
+            ("ATOMIC", ATOMIC),
+            ("MODELLED", MODELLED),
+            ("THREAD_BEGIN", THREAD_BEGIN),
+            ("THREAD_END", THREAD_END),
+            ("START", START),
+            ("JOIN", JOIN),
+            ("ARRIVE", ARRIVE),
+            ("LEAVE", LEAVE),
+            ("UNIT_BEGIN", UNIT_BEGIN),
+            ("UNIT_END", UNIT_END),
+            ("ENTER", ENTER),
+            ("EXIT", EXIT),
+            ("SEGMENT", SEGMENT),
+            ("LOST", LOST),
+            ("WRITER", WRITER),
+            ("NEW", NEW),
+            ("END_OF_CHUNK", END_OF_CHUNK),
+        ] {
+            assert!(JAVA.contains(&format!("static final int {name} = {operation};")), "{name}");
+            assert!(length(operation).is_some());
+        }
+    }
+}

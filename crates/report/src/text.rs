@@ -97,9 +97,14 @@ fn summary(report: &Report<'_>) -> String {
         0 => "no findings".to_owned(),
         n => counted(n, "finding", "findings"),
     };
-    let mut line = format!("{found} in {}", counted(inputs.classes, "class", "classes"));
+    let mut line = format!("{found} in ");
+    // A trace comes without classes.
+    if inputs.classes > 0 || report.run.is_none() {
+        line += &counted(inputs.classes, "class", "classes");
+    }
     if let Some(run) = &report.run {
-        let _ = write!(line, ", {} events", run.events.seen);
+        let comma = if inputs.classes > 0 { ", " } else { "" };
+        let _ = write!(line, "{comma}{} events", run.events.seen);
         if run.events.lost > 0 {
             let _ = write!(line, " ({} lost)", run.events.lost);
         }

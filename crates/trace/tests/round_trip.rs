@@ -5,7 +5,7 @@
 mod common;
 
 use common::{Random, binary, events, read, tables, text};
-use trace::{Form, Reader, TraceError};
+use trace::{Action, ActivationId, Cause, Event, Form, Mode, Reader, SectionId, TraceError};
 
 #[test]
 fn binary_gives_back_every_event_and_name() {
@@ -71,6 +71,70 @@ fn the_exchanged_form_is_read_with_comments_blank_lines_and_other_line_ends() {
         text(&whole.events, &whole.tables),
         "T1|begin(_12)|3\nT1|r(x)|4\nT1|w(x)|\nT1|acq(l)|5\nT2|fork(T3)|7\nT2|join(T3)|\nT1|end(Atomic)|9\n"
     );
+}
+
+#[test]
+fn what_a_line_begins_with_stays_when_it_is_written_again() {
+    // What opens a comment or a text in the first column must not be a thread's name elsewhere.
+    let input = "\u{feff}A|r(x)|1\n\u{feff}A|w(x)|2\n \u{feff} \u{feff}A|r(x)|3\n #B|w(x)|4\n  //C|w(x)|5\n";
+    let whole = read(input.as_bytes()).unwrap();
+    let written = text(&whole.events, &whole.tables);
+    assert_eq!(written, "A|r(x)|1\nA|w(x)|2\nA|r(x)|3\n");
+    let again = read(written.as_bytes()).unwrap();
+    assert_eq!(text(&again.events, &again.tables), written);
+}
+
+#[test]
+fn names_of_any_characters_come_back_as_different_names() {
+    let names = [
+        "a",
+        " a",
+        "a\u{b}",
+        "\u{a0}\u{feff}a",
+        "#a",
+        "/a",
+        "a|b",
+        "a\nb",
+        "a\rb",
+        "\u{85}",
+        " ",
+        "%20",
+        "",
+        "a{}",
+        "a){s1}",
+        "a < b",
+    ];
+    let mut tables = trace::Tables::default();
+    let mut events = Vec::new();
+    for name in names {
+        let thread = tables.add_thread(name);
+        let (variable, lock) = (tables.add_variable(name), tables.add_lock(name));
+        let (unit, site) = (tables.add_unit(name), tables.add_site(name));
+        let stack = tables.add_stack(site, trace::StackId(0));
+        let acquire = Action::Acquire {
+            lock,
+            mode: Mode::Exclusive,
+            cause: Cause::Section,
+            section: SectionId(1),
+            activation: ActivationId(2),
+        };
+        for action in [Action::UnitBegin { unit, activation: ActivationId(3) }, Action::Write { variable }, acquire] {
+            events.push(Event { thread, site, stack, action });
+        }
+    }
+    let first = text(&events, &tables);
+    assert_eq!(first.lines().count(), events.len());
+    let whole = read(first.as_bytes()).unwrap();
+    assert!(whole.problems.is_empty(), "{:?}", whole.problems);
+    assert_eq!(text(&whole.events, &whole.tables), first);
+    for kind in 0..3 {
+        let mut actions = Vec::new();
+        for event in whole.events.iter().skip(kind).step_by(3) {
+            assert!(!actions.contains(&event.action), "{:?} twice in {first}", event.action);
+            actions.push(event.action);
+        }
+        assert_eq!(actions.len(), names.len());
+    }
 }
 
 #[test]

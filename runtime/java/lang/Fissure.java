@@ -300,12 +300,16 @@ public final class Fissure {
         FissureCalls.leaving(lock, site);
     }
 
-    public static void callBefore(Object receiver, Object argument, int call, int site) {
-        FissureCalls.before(receiver, argument, call, site);
+    public static void callBefore(Object subject, Object operand, int call, int site) {
+        FissureCalls.before(subject, operand, 0, call, site);
     }
 
-    public static void callBefore(Object receiver, int argument, int call, int site) {
-        FissureCalls.before(receiver, null, call, site);
+    public static void callBefore(Object subject, int operand, int call, int site) {
+        FissureCalls.before(subject, null, operand, call, site);
+    }
+
+    public static void callBefore(Object subject, long operand, int call, int site) {
+        FissureCalls.before(subject, null, operand, call, site);
     }
 
     public static void callAfter(Object result, int call, int site) {
@@ -504,6 +508,12 @@ public final class Fissure {
         } catch (InternalError none) {
             return 0;
         }
+    }
+
+    /** Where a field is that was added to a class, or 0. The class may have one of this name of its own. */
+    static long added(Class<?> type, String name) {
+        long offset = offset(type, name);
+        return offset > 0 && !declares(type.getName(), name) ? offset : 0;
     }
 
     static long newChunk(int thread, int size) {

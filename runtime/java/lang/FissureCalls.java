@@ -1,9 +1,8 @@
 package java.lang;
 
 import java.lang.ref.WeakReference;
-import java.util.concurrent.CyclicBarrier;
+import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Future;
-import java.util.concurrent.Phaser;
 import java.util.concurrent.locks.StampedLock;
 import jdk.internal.misc.Unsafe;
 
@@ -11,7 +10,7 @@ import jdk.internal.misc.Unsafe;
 final class FissureCalls {
     private static final Unsafe U = Unsafe.getUnsafe();
 
-    // The low byte of a call's code. The table is in crates/instrument; a test compares the two.
+    // The low byte of a call's code: crates/instrument/src/call.rs has the same names and numbers.
     static final int LOCK = 1;
     static final int UNLOCK = 2;
     static final int TRY_LOCK = 3;
@@ -19,20 +18,25 @@ final class FissureCalls {
     static final int UNLOCK_SHARED = 5;
     static final int TRY_LOCK_SHARED = 6;
     static final int WAIT = 7;
-    static final int AWAIT_CONDITION = 8;
+    static final int WAIT_CONDITION = 8;
     static final int UNLOCK_STAMP = 9;
-    static final int READ_CONTENTS = 10;
-    static final int WRITE_CONTENTS = 11;
-    static final int UPDATE_CONTENTS = 12;
-    static final int READ_ATOMIC = 20;
-    static final int WRITE_ATOMIC = 21;
-    static final int UPDATE_ATOMIC = 22;
-    static final int READ_NAMED = 23;
-    static final int WRITE_NAMED = 24;
-    static final int UPDATE_NAMED = 25;
-    static final int ACQUIRE_PERMITS = 26;
-    static final int TRY_ACQUIRE_PERMITS = 27;
-    static final int RELEASE_PERMITS = 28;
+    static final int READ = 10;
+    static final int WRITE = 11;
+    static final int UPDATE = 12;
+    static final int CONDITION = 15;
+    static final int SHARED_HALF = 16;
+    static final int EXCLUSIVE_HALF = 17;
+    static final int OPTIMISTIC_READ = 18;
+    static final int VALIDATE = 19;
+    static final int ATOMIC_READ = 20;
+    static final int ATOMIC_WRITE = 21;
+    static final int ATOMIC_UPDATE = 22;
+    static final int NAMED_READ = 23;
+    static final int NAMED_WRITE = 24;
+    static final int NAMED_UPDATE = 25;
+    static final int ACQUIRE = 26;
+    static final int TRY_ACQUIRE = 27;
+    static final int RELEASE = 28;
     static final int START = 30;
     static final int JOIN = 31;
     static final int JOIN_PERHAPS = 32;
@@ -44,11 +48,18 @@ final class FissureCalls {
     static final int MEET = 38;
     static final int JOIN_ALL = 39;
     static final int JOIN_ALL_IF_TRUE = 40;
+    static final int FORK_ALL = 41;
+    static final int INVOKE_ALL = 42;
+    static final int INVOKE = 43;
     static final int JOIN_IF_TRUE = 44;
     static final int AWAIT_PERHAPS = 45;
+    static final int CONVERT_TO_EXCLUSIVE = 46;
+    static final int CONVERT_TO_SHARED = 47;
+    static final int CONVERT_TO_OPTIMISTIC = 48;
     static final int VIEW = 50;
-    static final int ALSO_READS_ARGUMENT = 1 << 9;
-    static final int ALSO_WRITES_ARGUMENT = 1 << 10;
+    static final int READS_OPERAND = 1 << 9;
+    static final int WRITES_OPERAND = 1 << 10;
+    static final int WAITS = 1 << 11;
 
     /** Marks a pending volatile access. */
     private static final int VOLATILE = 256;
@@ -248,12 +259,12 @@ final class FissureCalls {
 
     // Modelled calls.
 
-    static void before(Object receiver, Object argument, int call, int site) {
+    static void before(Object subject, Object operand, long number, int call, int site) {
         FissureThread s = null;
         try {
             s = Fissure.take();
             if (s != null) {
-                before(s, receiver, argument, call, site);
+                before(s, subject, operand, number, call, site);
             }
         } catch (Throwable trouble) {
             Fissure.lost(s);
@@ -262,74 +273,105 @@ final class FissureCalls {
         }
     }
 
-    private static void before(FissureThread s, Object receiver, Object argument, int call, int site) {
+    /** {@code number} is the operand if it is one: permits, an index, a stamp. */
+    private static void before(FissureThread s, Object subject, Object operand, long number, int call, int site) {
+        if ((call & READS_OPERAND) != 0 && operand != null) {
+            touch(s, operand, 0, site);
+        }
+        if ((call & WRITES_OPERAND) != 0 && operand != null) {
+            touch(s, operand, 1, site);
+        }
         int operation = call & 0xff;
-        if ((call & ALSO_READS_ARGUMENT) != 0 && argument != null) {
-            touch(s, argument, 0, site);
-        }
-        if ((call & ALSO_WRITES_ARGUMENT) != 0 && argument != null) {
-            touch(s, argument, 1, site);
-        }
-        if (operation == FORK) {
-            if (argument != null) {
-                arrive(s, more(s, argument, FissureMore.TASK), 0, site);
+        switch (operation) {
+            case FORK -> FissureThreads.forks(s, subject, operand, site);
+            case INVOKE -> {
+                FissureThreads.forks(s, subject, operand, site);
+                s.push(operand, null, 0, operation, site);
             }
-            return;
+            // Each task that the platform makes of an element tells of itself.
+            case FORK_ALL, INVOKE_ALL -> s.push(operand, null, 0, operation, site);
+            default -> {
+                // Without a subject the call will throw.
+                if (subject != null) {
+                    before(s, subject, operand, number, operation, site, call);
+                }
+            }
         }
-        if (receiver == null) {
-            // The call will throw.
-            return;
-        }
+    }
+
+    private static void before(
+            FissureThread s, Object subject, Object operand, long number, int operation, int site, int call) {
         switch (operation) {
             case LOCK, TRY_LOCK, LOCK_SHARED, TRY_LOCK_SHARED, JOIN, JOIN_PERHAPS, JOIN_TASK, AWAIT, AWAIT_IF_TRUE,
-                    AWAIT_PERHAPS, JOIN_ALL, JOIN_ALL_IF_TRUE, JOIN_IF_TRUE, ACQUIRE_PERMITS, TRY_ACQUIRE_PERMITS,
-                    VIEW -> s.push(receiver, null, 0, operation, site);
-            case UNLOCK_STAMP -> {
-                boolean shared = receiver instanceof StampedLock stamped && !stamped.isWriteLocked();
-                release(s, more(s, receiver, FissureMore.MONITOR), shared, site);
+                    AWAIT_PERHAPS, JOIN_ALL, JOIN_ALL_IF_TRUE, JOIN_IF_TRUE,
+                    VIEW -> s.push(subject, null, 0, operation, site);
+            case UNLOCK, UNLOCK_SHARED, UNLOCK_STAMP -> {
+                boolean shared = operation == UNLOCK_STAMP ? StampedLock.isReadLockStamp(number)
+                        : operation == UNLOCK_SHARED || FissureLocks.isShared(subject);
+                Object lock = FissureLocks.lockOf(subject);
+                if (FissureLocks.isHeld(lock, shared)) {
+                    release(s, more(s, lock, FissureMore.MONITOR), shared, site);
+                }
             }
-            case UNLOCK, UNLOCK_SHARED -> {
-                boolean shared = operation == UNLOCK_SHARED || FissureLocks.isShared(receiver);
-                release(s, more(s, FissureLocks.lockOf(receiver), FissureMore.MONITOR), shared, site);
+            case CONVERT_TO_EXCLUSIVE, CONVERT_TO_SHARED, CONVERT_TO_OPTIMISTIC -> {
+                boolean gives = operation == CONVERT_TO_OPTIMISTIC && StampedLock.isReadLockStamp(number)
+                        || operation != CONVERT_TO_EXCLUSIVE && StampedLock.isWriteLockStamp(number);
+                if (gives && ((StampedLock) subject).validate(number)) {
+                    boolean shared = StampedLock.isReadLockStamp(number);
+                    release(s, more(s, subject, FissureMore.MONITOR), shared, site);
+                }
+                s.push(subject, null, number, operation, site);
             }
             case WAIT -> {
-                if (Thread.holdsLock(receiver)) {
-                    waits(s, more(s, receiver, FissureMore.MONITOR), site);
-                    s.push(receiver, null, 0, operation, site);
+                if (Thread.holdsLock(subject)) {
+                    waits(s, more(s, subject, FissureMore.MONITOR), site);
+                    s.push(subject, null, 0, operation, site);
                 }
             }
-            case AWAIT_CONDITION -> {
-                Object lock = FissureLocks.lockOf(receiver);
-                if (lock != receiver) {
+            case WAIT_CONDITION -> {
+                Object lock = FissureLocks.lockOf(subject);
+                if (lock != subject && FissureLocks.isHeld(lock, false)) {
                     waits(s, more(s, lock, FissureMore.MONITOR), site);
-                    s.push(receiver, null, 0, operation, site);
+                    s.push(subject, null, 0, operation, site);
                 }
             }
-            case READ_CONTENTS, WRITE_CONTENTS, UPDATE_CONTENTS -> contents(s, receiver, operation, site);
-            case READ_NAMED, WRITE_NAMED, UPDATE_NAMED -> {
+            case READ, WRITE, UPDATE -> contents(s, subject, operation, site);
+            case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
                 // Which field is named is not known: all that are accessed so in one object count as one.
-                FissureMore of = more(s, argument == null ? receiver : argument, FissureMore.CONTENTS);
-                s.push(receiver, of, of.take(1), operation, site);
+                FissureMore of = more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
+                s.push(subject, of, of.take(1), operation, site);
             }
-            case READ_ATOMIC, WRITE_ATOMIC, UPDATE_ATOMIC -> {
-                FissureMore of = more(s, receiver, FissureMore.CONTENTS);
-                s.push(receiver, of, of.take(1), operation, site);
+            case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
+                FissureMore of = more(s, subject, FissureMore.CONTENTS);
+                s.push(subject, of, of.take(1), operation, site);
             }
-            case START -> FissureThreads.starts(s, (Thread) receiver, site);
-            case SIGNAL, RELEASE_PERMITS -> arrive(s, more(s, receiver, FissureMore.DONE), 1, site);
-            case MEET -> {
-                FissureMore of = more(s, receiver, FissureMore.DONE);
-                int generation = 0;
-                if (receiver instanceof Phaser phaser) {
-                    generation = phaser.getPhase() & Integer.MAX_VALUE;
-                } else if (receiver instanceof CyclicBarrier barrier) {
-                    generation = (int) (of.turns() / barrier.getParties());
+            case START -> FissureThreads.starts(s, (Thread) subject, site);
+            case SIGNAL -> arrive(s, more(s, subject, FissureMore.DONE), 1, site);
+            case ACQUIRE, TRY_ACQUIRE -> {
+                FissureMore of = more(s, subject, FissureMore.DONE);
+                boolean asLock = FissureLocks.isUsedAsLock(of, subject, number, true);
+                s.push(subject, asLock ? more(s, subject, FissureMore.MONITOR) : null, 0, operation, site);
+            }
+            case RELEASE -> {
+                FissureMore of = more(s, subject, FissureMore.DONE);
+                if (FissureLocks.isUsedAsLock(of, subject, number, false)) {
+                    release(s, more(s, subject, FissureMore.MONITOR), false, site);
+                } else {
+                    arrive(s, of, 1, site);
                 }
-                arrive(s, of, generation, site);
-                s.push(receiver, of, generation, operation, site);
             }
-            default -> {
+            case MEET -> {
+                FissureMore of = more(s, FissureLocks.meetingOf(subject), FissureMore.DONE);
+                arrive(s, of, 1, site);
+                s.push(subject, of, 0, operation, site);
             }
+            // What the result belongs to is seen in the object itself.
+            case CONDITION, SHARED_HALF, EXCLUSIVE_HALF -> {
+            }
+            // A read that holds nothing.
+            case OPTIMISTIC_READ, VALIDATE -> {
+            }
+            default -> Fissure.stop("call " + call + " is unknown");
         }
     }
 
@@ -338,7 +380,7 @@ final class FissureCalls {
         try {
             s = Fissure.take();
             if (s != null) {
-                after(s, result, truth, call & 0xff, site);
+                after(s, result, truth, call, site);
             }
         } catch (Throwable trouble) {
             Fissure.lost(s);
@@ -347,58 +389,68 @@ final class FissureCalls {
         }
     }
 
-    private static void after(FissureThread s, Object result, long truth, int operation, int site) {
+    private static void after(FissureThread s, Object result, long truth, int call, int site) {
         int at = s.pop(site);
         if (at < 0) {
             return;
         }
-        Object receiver = s.pendingObjects[at];
+        Object subject = s.pendingObjects[at];
         FissureMore of = s.pendingMores[at];
         long number = s.pendingNumbers[at];
         forget(s, at);
+        int operation = call & 0xff;
         switch (operation) {
             case LOCK, LOCK_SHARED, TRY_LOCK, TRY_LOCK_SHARED -> {
                 boolean taken = operation == LOCK || operation == LOCK_SHARED || truth != 0;
                 if (taken) {
-                    boolean shared = operation >= LOCK_SHARED || FissureLocks.isShared(receiver);
-                    acquire(s, more(s, FissureLocks.lockOf(receiver), FissureMore.MONITOR), shared, site);
+                    boolean shared = operation >= LOCK_SHARED || FissureLocks.isShared(subject);
+                    acquire(s, more(s, FissureLocks.lockOf(subject), FissureMore.MONITOR), shared, site);
                 }
             }
-            case WAIT, AWAIT_CONDITION -> s.settleWait();
-            case READ_CONTENTS, WRITE_CONTENTS, UPDATE_CONTENTS -> contentsDone(s, receiver, of, number, operation, site);
-            case READ_ATOMIC, WRITE_ATOMIC, UPDATE_ATOMIC -> {
-                s.endSegment();
-                s.append(Fissure.ATOMIC + operation - READ_ATOMIC, of.type, site, of.id, number, of.take(1));
+            case CONVERT_TO_EXCLUSIVE, CONVERT_TO_SHARED -> {
+                if (truth != 0) {
+                    converted(s, more(s, subject, FissureMore.MONITOR), number, operation == CONVERT_TO_SHARED, site);
+                }
             }
-            case READ_NAMED, WRITE_NAMED, UPDATE_NAMED -> {
+            case WAIT, WAIT_CONDITION -> s.settleWait();
+            case READ, WRITE, UPDATE -> contentsDone(s, subject, of, number, call, site);
+            case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
                 s.endSegment();
-                s.append(Fissure.ATOMIC + operation - READ_NAMED, of.type, site, of.id, number, of.take(1));
+                s.append(Fissure.ATOMIC + operation - ATOMIC_READ, of.type, site, of.id, number, of.take(1));
             }
-            case JOIN, JOIN_TASK -> joined(s, receiver, site);
+            case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
+                s.endSegment();
+                s.append(Fissure.ATOMIC + operation - NAMED_READ, of.type, site, of.id, number, of.take(1));
+            }
+            case JOIN, JOIN_TASK -> FissureThreads.joined(s, subject, site);
             case JOIN_IF_TRUE -> {
                 if (truth != 0) {
-                    joined(s, receiver, site);
+                    FissureThreads.joined(s, subject, site);
                 }
             }
-            case JOIN_PERHAPS -> {
-                if (receiver instanceof Thread thread ? !thread.isAlive() : isDone(receiver)) {
-                    joined(s, receiver, site);
-                }
-            }
-            case AWAIT, AWAIT_PERHAPS, JOIN_ALL, ACQUIRE_PERMITS -> leave(s, more(s, receiver, FissureMore.DONE), 1, site);
-            case AWAIT_IF_TRUE, JOIN_ALL_IF_TRUE, TRY_ACQUIRE_PERMITS -> {
+            // The subject has ended perhaps, or gives others that have.
+            case JOIN_PERHAPS -> FissureThreads.joinedIfOver(s, isTask(subject) ? subject : result, site);
+            case INVOKE -> FissureThreads.joined(s, subject, site);
+            case FORK_ALL, INVOKE_ALL -> FissureThreads.joinedAll(s, result != null ? result : subject, site);
+            case AWAIT, AWAIT_PERHAPS, JOIN_ALL -> leave(s, subject, site);
+            case AWAIT_IF_TRUE, JOIN_ALL_IF_TRUE -> {
                 if (truth != 0) {
-                    leave(s, more(s, receiver, FissureMore.DONE), 1, site);
+                    leave(s, subject, site);
                 }
             }
-            case MEET -> {
-                long count = receiver instanceof CyclicBarrier barrier ? barrier.getParties() : 1;
-                s.endSegment();
-                s.append(Fissure.LEAVE, of.type, site, of.id, number, count);
+            case ACQUIRE, TRY_ACQUIRE -> {
+                boolean taken = operation == ACQUIRE || truth != 0;
+                if (taken && of != null) {
+                    acquire(s, of, false, site);
+                } else if (taken) {
+                    leave(s, subject, site);
+                }
             }
+            // All that this meeting is of have arrived.
+            case MEET -> leave(s, of, 1, site);
             case VIEW -> {
-                if (result != null && receiver != null && result != receiver) {
-                    FissureTable.of(s, result).viewed = new WeakReference<>(viewed(receiver));
+                if (result != null && subject != null && result != subject) {
+                    FissureTable.of(s, result).viewed = new WeakReference<>(viewed(subject));
                 }
             }
             default -> {
@@ -406,17 +458,21 @@ final class FissureCalls {
         }
     }
 
-    /** A thread or task is seen to have ended. */
-    private static void joined(FissureThread s, Object ended, int site) {
-        if (ended instanceof Thread) {
-            FissureThreads.joined(s, ended, site);
-        } else {
-            leave(s, more(s, ended, FissureMore.DONE), 1, site);
-        }
+    private static boolean isTask(Object subject) {
+        return subject instanceof Thread || subject instanceof Future;
     }
 
-    private static boolean isDone(Object task) {
-        return task instanceof Future<?> future && future.isDone();
+    /** A stamped lock is held in another mode than before. */
+    private static void converted(FissureThread s, FissureMore lock, long stamp, boolean toShared, int site) {
+        boolean wasShared = StampedLock.isReadLockStamp(stamp);
+        boolean wasExclusive = StampedLock.isWriteLockStamp(stamp);
+        if (wasShared && !toShared) {
+            // Nobody else has it in either mode now.
+            release(s, lock, true, site);
+        }
+        if (toShared ? !wasShared : !wasExclusive) {
+            acquire(s, lock, toShared, site);
+        }
     }
 
     static void arrive(FissureThread s, FissureMore of, int generation, int site) {
@@ -424,6 +480,10 @@ final class FissureCalls {
         s.append(Fissure.ARRIVE, of.type, site, of.id, generation);
         // Counted once it is written: who leaves after so many finds them all.
         of.take(1);
+    }
+
+    private static void leave(FissureThread s, Object subject, int site) {
+        leave(s, more(s, FissureLocks.innermost(subject), FissureMore.DONE), 1, site);
     }
 
     static void leave(FissureThread s, FissureMore of, int generation, int site) {
@@ -452,19 +512,26 @@ final class FissureCalls {
             s.push(container, of, of.take(1), operation, site);
         } else if (section == FissureClass.ON_MONITOR && container == receiver) {
             s.expected = container;
-            s.expectedAccess = operation - READ_CONTENTS;
+            s.expectedAccess = operation - READ;
             s.expectedSite = site;
             s.push(container, null, 0, operation, site);
         } else {
-            touch(s, container, operation - READ_CONTENTS, site);
+            touch(s, container, operation - READ, site);
         }
     }
 
     private static void contentsDone(
-            FissureThread s, Object container, FissureMore of, long number, int operation, int site) {
+            FissureThread s, Object container, FissureMore of, long number, int call, int site) {
+        int access = (call & 0xff) - READ;
         if (of != null) {
             s.endSegment();
-            s.append(Fissure.MODELLED + operation - READ_CONTENTS, of.type, site, of.id, number, of.take(1));
+            if ((call & WAITS) != 0 && of.turns() > number + 1 && container instanceof BlockingQueue) {
+                // It may have waited for the others that were there in between: only its end is told.
+                s.append(Fissure.MODELLED, of.type, site, of.id, number, of.take(1));
+                s.endSegment();
+                number = of.take(1);
+            }
+            s.append(Fissure.MODELLED + access, of.type, site, of.id, number, of.take(1));
         } else if (s.expected == container) {
             // Its class was not seen to take its monitor, so this stands for the section that the call was.
             s.expected = null;
@@ -472,7 +539,7 @@ final class FissureCalls {
             synchronized (monitor) {
                 FissureMore lock = more(s, monitor, FissureMore.MONITOR);
                 acquire(s, lock, false, site);
-                touch(s, container, operation - READ_CONTENTS, site);
+                touch(s, container, access, site);
                 release(s, lock, false, site);
             }
         }
@@ -492,11 +559,11 @@ final class FissureCalls {
     }
 
     private static boolean isAtomic(int operation) {
-        return operation >= READ_ATOMIC && operation <= UPDATE_NAMED;
+        return operation >= ATOMIC_READ && operation <= NAMED_UPDATE;
     }
 
     private static boolean isContents(int operation) {
-        return operation >= READ_CONTENTS && operation <= UPDATE_CONTENTS;
+        return operation >= READ && operation <= UPDATE;
     }
 
     // Activations and units.

@@ -5,6 +5,7 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
     static final FissureClass ALL = new FissureClass();
     private static final String LOCKS = "java.util.concurrent.locks.";
     private static final String READ_LOCK = LOCKS + "ReentrantReadWriteLock$ReadLock";
+    private static final String READ_VIEW = LOCKS + "StampedLock$ReadLockView";
 
     static final class Facts {
         final int number;
@@ -13,9 +14,11 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
         final long moreOffset;
         /** How calls on such an object exclude others. */
         final int section;
-        /** Where the object is that stands for a lock; 0 if the lock stands for itself. */
+        /** Where the object is that stands for a lock, or the pool that is wrapped; 0 if it stands for itself. */
         final long lockOffset;
         final boolean isSharedLock;
+        /** Where the futures are that it depends on. */
+        final long[] sources;
 
         Facts(int number, long idOffset, long moreOffset, Class<?> type) {
             this.number = number;
@@ -23,7 +26,8 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
             this.moreOffset = moreOffset;
             this.section = section(type);
             this.lockOffset = lockOffset(type);
-            this.isSharedLock = isNamed(type, READ_LOCK);
+            this.sources = sources(type);
+            this.isSharedLock = isNamed(type, READ_LOCK) || isNamed(type, READ_VIEW);
         }
     }
 
@@ -41,10 +45,10 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
         if (!type.isArray()) {
             // The highest one counts: it is there for all accesses, whichever class's code makes them.
             for (Class<?> c = type; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
-                long offset = Fissure.offset(c, "$fissure$");
+                long offset = Fissure.added(c, "$fissure$");
                 if (offset > 0) {
                     id = offset;
-                    more = Fissure.offset(c, "$fissure");
+                    more = Fissure.added(c, "$fissure");
                 }
             }
         }
@@ -71,14 +75,29 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
                 case LOCKS + "ReentrantLock", READ_LOCK, LOCKS + "ReentrantReadWriteLock$WriteLock":
                     return Fissure.offset(c, "sync");
                 case LOCKS + "AbstractQueuedSynchronizer$ConditionObject",
-                        LOCKS + "AbstractQueuedLongSynchronizer$ConditionObject":
+                        LOCKS + "AbstractQueuedLongSynchronizer$ConditionObject", READ_VIEW,
+                        LOCKS + "StampedLock$WriteLockView":
                     return Fissure.offset(c, "this$0");
+                case "java.util.concurrent.Executors$DelegatedExecutorService":
+                    return Fissure.offset(c, "e");
                 case "java.util.Collections$SynchronizedCollection", "java.util.Collections$SynchronizedMap":
                     return Fissure.offset(c, "mutex");
                 default:
             }
         }
         return 0;
+    }
+
+    private static long[] sources(Class<?> type) {
+        for (Class<?> c = type; c != null; c = c.getSuperclass()) {
+            if (c.getName().equals("java.util.concurrent.CompletableFuture$UniCompletion")) {
+                return new long[] {Fissure.offset(c, "src")};
+            }
+            if (c.getName().equals("java.util.concurrent.CompletableFuture$BiCompletion")) {
+                return new long[] {Fissure.offset(c.getSuperclass(), "src"), Fissure.offset(c, "snd")};
+            }
+        }
+        return new long[0];
     }
 
     private static int section(Class<?> type) {

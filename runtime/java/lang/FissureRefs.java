@@ -105,7 +105,7 @@ final class FissureRefs {
         if (named == null) {
             named = o.getClass();
         }
-        boolean isId = name.equals(ID);
+        boolean isId = name.equals(ID) && !Fissure.declares(named.getName(), ID);
         String shadow = isId ? ID : "$fissure$" + name;
         Class<?> declaring = null;
         long offset = 0;
@@ -113,16 +113,16 @@ final class FissureRefs {
         long more = 0;
         for (Class<?> c = named; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
             if (declaring == null) {
-                offset = Fissure.offset(c, shadow);
+                offset = Fissure.added(c, shadow);
                 if (offset > 0 || Fissure.declares(c.getName(), name)) {
                     declaring = c;
                 }
             }
-            long at = Fissure.offset(c, ID);
+            long at = Fissure.added(c, ID);
             if (at > 0) {
                 // The highest class with a place for it: the same for every reference to this object.
                 id = at;
-                more = Fissure.offset(c, MORE);
+                more = Fissure.added(c, MORE);
             }
         }
         if (isId) {

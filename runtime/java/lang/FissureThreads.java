@@ -1,7 +1,15 @@
 package java.lang;
 
-/** Starts, ends and joins. */
+import java.util.Collection;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ForkJoinTask;
+import java.util.concurrent.Future;
+import jdk.internal.misc.Unsafe;
+
+/** Starts, ends and joins of threads and of tasks. */
 final class FissureThreads {
+    private static final Unsafe U = Unsafe.getUnsafe();
+
     private FissureThreads() {
     }
 
@@ -19,12 +27,25 @@ final class FissureThreads {
         s.append(Fissure.START, 0, site, child.number);
     }
 
+    /** A task is handed over. */
+    static void forks(FissureThread s, Object subject, Object task, int site) {
+        if (subject instanceof CompletableFuture<?> future && future.isDone()) {
+            // Then the task runs at once, and sees what the future has.
+            FissureCalls.leave(s, FissureCalls.more(s, future, FissureMore.DONE), 1, site);
+        }
+        if (task != null) {
+            FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.TASK), 0, site);
+        }
+    }
+
     /** The site of what the platform does. */
     private static final int NOWHERE = -1;
     private static final int HANDED_OVER = 1;
     private static final int BEGINS = 2;
     private static final int DONE = 3;
-    private static final int AWAITED = 4;
+    private static final int STARTED = 4;
+    private static final int CLAIMED = 5;
+    private static final int LOOKED_AT = 6;
 
     /** What a hook in the platform tells: crates/agent/src/platform.rs has the same numbers. */
     static void hook(Object task, int code) {
@@ -41,7 +62,9 @@ final class FissureThreads {
                 case HANDED_OVER -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
                 case BEGINS -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
                 case DONE -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.DONE), 1, NOWHERE);
-                case AWAITED -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.DONE), 1, NOWHERE);
+                case STARTED -> starts(s, (Thread) task, NOWHERE);
+                case CLAIMED -> claimed(s, task);
+                case LOOKED_AT -> joinedIfOver(s, task, NOWHERE);
                 default -> {
                 }
             }
@@ -59,14 +82,59 @@ final class FissureThreads {
         FissureCalls.more(s, thread, FissureMore.THREAD).word = s.number;
     }
 
-    /** A thread has seen the end of another. */
-    static void joined(FissureThread s, Object thread, int site) {
-        if (thread instanceof Thread) {
-            long number = FissureCalls.more(s, thread, FissureMore.THREAD).word;
+    /** What depends on other futures is done now, by this thread or by one that it hands it to. */
+    private static void claimed(FissureThread s, Object completion) {
+        FissureMore of = FissureCalls.more(s, completion, FissureMore.TASK);
+        FissureCalls.leave(s, of, 0, NOWHERE);
+        FissureClass.Facts facts = FissureClass.ALL.get(completion.getClass());
+        for (long offset : facts.sources) {
+            Object source = U.getReferenceVolatile(completion, offset);
+            if (source != null) {
+                FissureCalls.leave(s, FissureCalls.more(s, source, FissureMore.DONE), 1, NOWHERE);
+            }
+        }
+        FissureCalls.arrive(s, of, 0, NOWHERE);
+    }
+
+    /** A thread or task is seen to have ended. */
+    static void joined(FissureThread s, Object ended, int site) {
+        if (ended instanceof Thread) {
+            long number = FissureCalls.more(s, ended, FissureMore.THREAD).word;
             if (number != 0) {
                 s.endSegment();
                 s.append(Fissure.JOIN, 0, site, number);
             }
+        } else if (ended != null) {
+            FissureCalls.leave(s, FissureCalls.more(s, ended, FissureMore.DONE), 1, site);
         }
+    }
+
+    static void joinedIfOver(FissureThread s, Object perhaps, int site) {
+        if (perhaps instanceof Thread thread ? !thread.isAlive() : isOver(perhaps)) {
+            joined(s, perhaps, site);
+        }
+    }
+
+    /** Of several tasks, those that are over. No code of the application is asked. */
+    static void joinedAll(FissureThread s, Object tasks, int site) {
+        if (tasks instanceof Object[] array) {
+            for (Object task : array) {
+                joinedIfOver(s, task, site);
+            }
+        } else if (tasks instanceof Collection<?> collection && isOfPlatform(collection)) {
+            for (Object task : collection) {
+                joinedIfOver(s, task, site);
+            }
+        }
+    }
+
+    /** A task that was given up counts as running: nobody waited for it. */
+    private static boolean isOver(Object task) {
+        return task instanceof Future<?> future && (task instanceof ForkJoinTask || isOfPlatform(task))
+                && future.isDone() && !future.isCancelled();
+    }
+
+    private static boolean isOfPlatform(Object o) {
+        return o.getClass().getClassLoader() == null;
     }
 }

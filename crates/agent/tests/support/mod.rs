@@ -1,6 +1,8 @@
 //! Compiles programs of `fixtures/record` and runs them, with and without the agent.
 #![allow(dead_code, reason = "each test uses a part of it")]
 
+pub(crate) mod races;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -74,6 +76,8 @@ pub(crate) struct Recorded {
     pub(crate) stderr: String,
     pub(crate) code: Option<i32>,
     pub(crate) events: Vec<Event>,
+    /// The trace as it is.
+    pub(crate) text: String,
     /// Events whose order is not known.
     pub(crate) order_unknown: usize,
 }
@@ -92,6 +96,7 @@ pub(crate) fn record(jdk: &Jdk, program: &Program, arguments: &[&str], options: 
         code,
         events: events(&text.stdout),
         order_unknown: usize::from(text.stderr.contains("order of")),
+        text: text.stdout,
     }
 }
 

@@ -73,6 +73,10 @@ impl MethodRewriter<'_, '_, '_> {
                     probe = Probe::CallBeforeInt;
                     self.snippet.load(Kind::Int, local(index.into()))
                 }
+                Operand::Argument(index) if arguments[usize::from(index)] == Kind::Long && !is_subject => {
+                    probe = Probe::CallBeforeLong;
+                    self.snippet.load(Kind::Long, local(index.into()))
+                }
                 _ => self.snippet.push_null(),
             };
         }

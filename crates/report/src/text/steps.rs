@@ -28,7 +28,7 @@ pub(super) fn write(out: &mut String, finding: &Finding, sources: &dyn Sources, 
             },
             None => {
                 hints.no_source |= place.line.is_some();
-                hints.no_lines |= place.line.is_none();
+                hints.no_lines |= place.line.is_none() && !place.method.class.is_empty();
                 frames.push((step, place));
             }
         }
@@ -66,8 +66,12 @@ fn on_source(place: &Place, sources: &dyn Sources) -> Option<(Rc<SourceFile>, u3
     Some((file, line))
 }
 
-/// As the JVM prints it, so that development environments make it a link.
+/// As the JVM prints it, so that development environments make it a link. Places that a text trace names in words have
+/// no class: they are told as they are.
 fn frame(place: &Place) -> String {
+    if place.method.class.is_empty() {
+        return one_line(&place.method.name);
+    }
     let method = one_line(&format!("{}.{}", place.method.class, place.method.name));
     match (place.file.as_deref().map(one_line), place.line) {
         (Some(file), Some(line)) => format!("{method}({file}:{line})"),

@@ -6,7 +6,7 @@ use location::Place;
 use super::render;
 use crate::escape::width;
 use crate::samples::{self, OneFile};
-use crate::{NoSources, Palette, Skipped, Sources};
+use crate::{Events, NoSources, Palette, Run, Skipped, Sources};
 
 fn text(findings: &[Finding], sources: &dyn Sources) -> String {
     render(&samples::report(findings), sources, Palette::Plain)
@@ -246,4 +246,20 @@ fn missing_classes_are_counted_and_some_are_named() {
             .starts_with("hint: 2 classes are not known, a.B, c.D: `--classpath` tells where they are")
     );
     assert!(told(&["a", "b", "c", "d"]).starts_with("hint: 4 classes are not known, e.g. a, b, c: `--classpath`"));
+}
+
+#[test]
+fn a_trace_with_places_in_words_has_neither_classes_nor_offsets() {
+    let mut finding = samples::lost_update();
+    let place = finding.steps[0].place.as_mut().expect("the sample has a place");
+    (place.method.class, place.method.name) = (String::new(), "the till".to_owned());
+    (place.file, place.line) = (None, None);
+    let findings = [finding];
+    let mut report = samples::report(&findings);
+    report.inputs.classes = 0;
+    report.inputs.skipped.clear();
+    report.run = Some(Run { jvms: 1, classes: 0, units: 1, events: Events { seen: 5, kept: 5, lost: 0 } });
+    let text = render(&report, &NoSources, Palette::Plain);
+    assert!(text.contains("\n      at the till\n"), "{text}");
+    assert!(text.ends_with("\n1 finding in 5 events\n"), "{text}");
 }

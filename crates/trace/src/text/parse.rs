@@ -29,13 +29,11 @@ impl<R: Read> TextReader<R> {
 
     /// `begun` is what was read of the input to tell its form.
     pub(crate) fn new(begun: Vec<u8>, input: R) -> TextReader<R> {
-        // Some editors put a mark before the text that is no part of it.
-        let start = if begun.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         TextReader {
             input,
             buffer: begun,
-            start,
-            searched: start,
+            start: 0,
+            searched: 0,
             at_end: false,
             line: 0,
             parsed: 0,
@@ -123,6 +121,17 @@ impl<R: Read> TextReader<R> {
     }
 }
 
+/// The line from its first letter on. Some editors put a mark before a text that is no part of it, and files are joined.
+fn begun(mut line: &[u8]) -> &[u8] {
+    loop {
+        line = line.trim_ascii_start();
+        match line.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => line = rest,
+            None => return line,
+        }
+    }
+}
+
 /// The tables and, for each kind, which text has which number.
 #[derive(Default)]
 struct Names {
@@ -143,8 +152,8 @@ struct Names {
 impl Names {
     /// `None` for an empty line or a comment.
     fn line(&mut self, line: &[u8]) -> Result<Option<Event>, String> {
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        if line.is_empty() || line[0] == b'#' || line.starts_with(b"//") || line.trim_ascii().is_empty() {
+        let line = begun(line.strip_suffix(b"\r").unwrap_or(line));
+        if line.is_empty() || line[0] == b'#' || line.starts_with(b"//") {
             return Ok(None);
         }
         let (thread, rest) = split(line, b'|');

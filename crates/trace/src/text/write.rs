@@ -1,5 +1,6 @@
 //! Writes the text form. Reading it again gives the same events under the same names.
 
+use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use rustc_hash::FxHashSet;
@@ -60,9 +61,12 @@ impl<W: Write> TextWriter<W> {
         self.line.push('|');
         self.line += &place(event.site, tables);
         if event.stack != StackId(0) {
-            self.line.push('|');
             let stack: Vec<String> = tables.stack(event.stack).into_iter().map(|site| place(site, tables)).collect();
-            self.line += &stack.join(" < ");
+            // Of a stack of unknown places nothing would come back.
+            if stack.iter().any(|place| !place.is_empty()) {
+                self.line.push('|');
+                self.line += &stack.join(" < ");
+            }
         }
         self.line.push('\n');
         self.output.write_all(self.line.as_bytes())
@@ -186,12 +190,36 @@ fn place(site: SiteId, tables: &Tables) -> String {
     }
 }
 
-/// A name from a program may hold what separates fields and lines here, or begin like a comment.
+/// A name from a program may hold what separates fields and lines here, begin like a comment, or begin or end with what a
+/// reader drops. Such characters stand as `%` with their code; a name that has none of them stays as it is.
 fn clean(text: String) -> String {
-    let text = text.replace('|', "%7C").replace('\n', "%0A").replace('\r', "%0D");
-    match text.trim() {
-        "" => "%20".to_owned(),
-        text if text.starts_with(['#', '/']) => format!("_{text}"),
-        text => text.to_owned(),
+    let inside = text.trim();
+    if inside.len() == text.len() && !inside.is_empty() && !inside.starts_with(['#', '/']) && !text.contains(separates)
+    {
+        return text;
     }
+    if inside.is_empty() {
+        return "%20".to_owned();
+    }
+    let start = text.len() - text.trim_start().len();
+    let end = start + inside.len();
+    let mut clean = String::with_capacity(text.len() + 8);
+    for (at, character) in text.char_indices() {
+        let edge = at < start || at >= end || (at == 0 && matches!(character, '#' | '/'));
+        if edge || separates(character) {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+                // Writing to a string cannot fail.
+                let _ = write!(clean, "%{byte:02X}");
+            }
+        } else {
+            clean.push(character);
+        }
+    }
+    clean
+}
+
+/// The bar between fields, line ends and whatever else an editor would not show, and the mark that a reader takes for the start of
+/// a text.
+fn separates(character: char) -> bool {
+    character == '|' || character == '\u{feff}' || character.is_control()
 }
