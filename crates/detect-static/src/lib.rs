@@ -7,6 +7,7 @@ mod lock_pattern;
 mod places;
 mod stale_values;
 mod suspicion;
+mod threads;
 mod view_consistency;
 
 use std::cell::OnceCell;
@@ -29,8 +30,8 @@ pub struct Detector {
 
 /// What a detector looks at.
 enum Check {
-    /// What calls what; the detector looks into the methods that it needs.
-    Calls(fn(&Program, &Calls, &Options) -> Checked),
+    /// What calls what; the detector looks into the methods that it needs, and at the whole program last.
+    Calls(for<'w> fn(&'w Program, &'w Calls, &Options, &dyn Fn() -> &'w Whole<'w>) -> Checked),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
 }
@@ -91,12 +92,13 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
 fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, whole: &OnceCell<Whole<'p>>) -> Checked {
     let mut all = Checked::default();
     for detector in detectors {
+        let all_of_it = || whole.get_or_init(|| Whole::of(program, options.settings.clone()));
         let checked = match detector.check {
             Check::Calls(check) => match whole.get() {
-                Some(whole) => check(program, &whole.calls, options),
-                None => check(program, &Calls::of(program, options.settings.call_graph), options),
+                Some(whole) => check(program, &whole.calls, options, &all_of_it),
+                None => check(program, &Calls::of(program, options.settings.call_graph), options, &all_of_it),
             },
-            Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings.clone()))),
+            Check::Whole(check) => check(all_of_it()),
         };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);

@@ -35,3 +35,12 @@ fn the_pattern_of_the_paper() {
 fn any_two_locks() {
     check(Mode { name: "variant", also: Some("reacquired-lock") }, LockPatternOptions { variant: true, ..LockPatternOptions::default() });
 }
+
+/// With the pairs that nobody can break today, or that have nothing to do with each other.
+#[test]
+fn notes_too() {
+    check(
+        Mode { name: "notes", also: Some("reacquired-lock") },
+        LockPatternOptions { notes: true, ..LockPatternOptions::default() },
+    );
+}

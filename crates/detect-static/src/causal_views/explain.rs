@@ -41,7 +41,12 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
     step(Thread::a(), at(first), format!("`{x}` {done} under `{lock}`{}", places.inside(first)));
     step(Thread::a(), at(first), format!("`{lock}` let go"));
     let earlier = if other.spot.pc <= also.spot.pc { other } else { also };
-    step(Thread::b(), places.spot(&earlier.spot), format!("`{x}` and `{y}` both {by_other} in one section"));
+    let theirs = match () {
+        () if torn.other.first == torn.other.second => format!("`{x}` replaced as a whole"),
+        () if x == y => format!("two of `{x}` {by_other} in one section"),
+        () => format!("`{x}` and `{y}` both {by_other} in one section"),
+    };
+    step(Thread::b(), places.spot(&earlier.spot), theirs);
     let met = match torn.met.kind {
         MeetingKind::Decided => "both decide together",
         MeetingKind::Object => "both put into one object",
@@ -52,7 +57,12 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         Kind::Read => {
             step(Thread::a(), at(second), last);
             step(Thread::a(), places.spot(&torn.met.spot), met.to_owned());
-            format!("`{x}` and `{y}` may both change between (1) and (4), so the values read do not belong together")
+            match x == y {
+                true => format!("`{x}` may change between (1) and (4), so the values read do not belong together"),
+                false => {
+                    format!("`{x}` and `{y}` may both change between (1) and (4), so the values read do not belong together")
+                }
+            }
         }
         Kind::Write => {
             step(Thread::b(), places.spot(&torn.met.spot), met.to_owned());
@@ -103,6 +113,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Position => format!("the old value says where to look in `{y}`, under `{lock}` again{inside}"),
         How::Bound => format!("`{y}` asked for a position that was checked, under `{lock}` again{inside}"),
         How::Reentered => format!("the old value goes into `{y}`, under `{lock}` again{inside}"),
+        How::Skewed => format!("`{y}` written because of the old value{inside}"),
     };
     let told = [
         (Thread::a(), places.event(read.event), format!("`{x}` read under `{lock}`{}", places.inside(read))),
@@ -126,9 +137,12 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Position => format!("`{x}` may change between (1) and (4), which looks where the old value says"),
         How::Bound => format!("`{x}` may change between (1) and (4), and what was checked no longer holds"),
         How::Reentered => format!("`{x}` may change between (1) and (4), and the change is lost"),
+        How::Skewed => {
+            format!("`{x}` may change between (1) and (4) by a thread that looks at `{y}` first, so that both checks pass")
+        }
     };
     let rule = match stale.how {
-        How::Bound => &rules::CHECK_THEN_ACT,
+        How::Bound | How::Skewed => &rules::CHECK_THEN_ACT,
         How::Position | How::Reentered => &rules::STALE_VALUE,
     };
     let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));
@@ -140,7 +154,10 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         message,
         method: whole.program.names.method_place(whole.program.method_name(method)),
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
-        fix: format!("hold `{lock}` from (1) to (4)"),
+        fix: match stale.how {
+            How::Skewed => format!("guard `{x}` and `{y}` by one lock, and hold it from (1) to (4)"),
+            _ => format!("hold `{lock}` from (1) to (4)"),
+        },
         locks: BTreeSet::from([lock]),
         interleaving: vec![1, 2, 3, 4],
         steps,
@@ -154,6 +171,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
 
 /// The innermost section of an access that the other access is not in.
 fn section(summary: &Summary, access: &Access, other: &Access) -> Option<usize> {
-    let own = access.held.without(common(access, other));
+    // In a loop both are one.
+    let own = if std::ptr::eq(access, other) { access.held } else { access.held.without(common(access, other)) };
     own.iter().max_by_key(|section| (summary.sections[*section].inside.iter().count(), *section))
 }

@@ -2,13 +2,15 @@
 //! against it, and what a section gives out and gets back when it is entered again.
 
 use program::model::{State, only_adds};
-use program::outline::{Action, Member};
-use program::summary::{Access, AccessId, Influence, Root, Summary};
+use program::outline::{Action, EventId, Member, NameStep, Origin, Outline, Sources};
+use program::summary::{Access, AccessId, Root, Summary};
 use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::paper::left;
-use super::rules::{is_shared, run_at_once};
+use super::rules::is_known;
+use super::skew::Skews;
 use super::views::{Item, Pair, common};
+use crate::threads::{is_shared, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +21,8 @@ pub(super) enum How {
     Bound,
     /// It is written by the section that gave it out.
     Reentered,
+    /// It decides about another variable, which others look at before they write this one.
+    Skewed,
 }
 
 /// A value that leaves a section and comes to bear in a later one on the same lock.
@@ -34,60 +38,147 @@ pub(super) struct Stale {
 }
 
 /// What flows where, before it is asked who else writes.
-struct Flow {
-    how: How,
-    read: AccessId,
-    first: usize,
-    second: usize,
+pub(super) struct Flow {
+    pub(super) how: How,
+    pub(super) read: AccessId,
+    pub(super) target: AccessId,
+    pub(super) first: usize,
+    pub(super) second: usize,
 }
 
 /// One for each variable of the method.
-pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
+pub(super) fn stale(whole: &Whole<'_>, skews: &Skews, method: MethodId) -> Vec<Stale> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     if summary.sections.is_empty() {
         return Vec::new();
     }
-    let asking = Asking { whole, method, summary };
+    let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
+    let asking = Asking { whole, method, summary, outline };
     let mut found: Vec<(Stale, Variable)> = Vec::new();
-    for (index, target) in summary.accesses.iter().enumerate() {
-        let flows = target.address.iter().map(|influence| (How::Position, influence));
-        let bounds = target.control.iter().map(|influence| (How::Bound, influence));
-        let values = target.value.iter().map(|influence| (How::Reentered, influence));
-        for (how, influence) in flows.chain(bounds).chain(values) {
-            let Some(flow) = asking.flow(how, target, influence) else { continue };
-            let access = &summary.accesses[flow.read.index()];
-            let Some(variable) = Variable::of(whole.program, access) else { continue };
-            if found.iter().any(|(_, told)| *told == variable) {
-                continue;
-            }
-            if let Some(writer) = asking.mistake(&flow, access, target) {
-                let Flow { how, read, first, second } = flow;
-                let target = AccessId(index as u32);
-                found.push((Stale { how, read, target, first, second, writer }, variable));
-            }
+    for flow in asking.positions().into_iter().chain(asking.reentered()) {
+        let read = &summary.accesses[flow.read.index()];
+        let Some(variable) = Variable::of(whole.program, read) else { continue };
+        if found.iter().any(|(_, told)| *told == variable) {
+            continue;
+        }
+        if let Some(writer) = asking.mistake(&flow, read, &summary.accesses[flow.target.index()]) {
+            let Flow { how, read, target, first, second } = flow;
+            found.push((Stale { how, read, target, first, second, writer }, variable));
+        }
+    }
+    for (flow, writer) in asking.skewed(skews) {
+        let (read, target) = (&summary.accesses[flow.read.index()], &summary.accesses[flow.target.index()]);
+        let Some(variable) = Variable::of(whole.program, read) else { continue };
+        if found.iter().all(|(_, told)| *told != variable) && asking.is_open(&flow, read, target) {
+            let Flow { how, read, target, first, second } = flow;
+            found.push((Stale { how, read, target, first, second, writer }, variable));
         }
     }
     found.into_iter().map(|(stale, _)| stale).collect()
 }
 
-struct Asking<'a> {
-    whole: &'a Whole<'a>,
-    method: MethodId,
+pub(super) struct Asking<'a> {
+    pub(super) whole: &'a Whole<'a>,
+    pub(super) method: MethodId,
     summary: &'a Summary,
+    outline: &'a Outline,
 }
 
 impl Asking<'_> {
-    fn flow(&self, how: How, access: &Access, influence: &Influence) -> Option<Flow> {
-        let Root::Access(read) = influence.root else { return None };
-        let (first, second) = left(self.summary, read, influence.ended, access.held)?;
+    /// Positions in a later section on the same lock that are worked out from what was read in an earlier one, or reached
+    /// because of it.
+    fn positions(&self) -> Vec<Flow> {
+        let mut found = Vec::new();
+        for (index, target) in self.summary.accesses.iter().enumerate() {
+            if !is_position(target.member) {
+                continue;
+            }
+            let positions = target.address.iter().map(|influence| (How::Position, influence));
+            let bounds = target.control.iter().map(|influence| (How::Bound, influence));
+            for (how, influence) in positions.chain(bounds) {
+                let Root::Access(read) = influence.root else { continue };
+                let Some((first, second)) = left(self.summary, read, influence.ended, target.held) else { continue };
+                let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
+                let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
+                if is_same_lock && self.summary.accesses[read.index()].event != target.event {
+                    found.push(Flow { how, read, target: AccessId(index as u32), first, second });
+                }
+            }
+        }
+        found
+    }
+
+    /// What a call returns out of a section and writes in one on the same lock when it is called the next time.
+    fn reentered(&self) -> Vec<Flow> {
+        let mut found = Vec::new();
+        for (index, event) in self.outline.events.iter().enumerate() {
+            let id = EventId(index as u32);
+            let Action::Call { kind, method, arguments } = &event.action else { continue };
+            let given_back: Vec<usize> =
+                (0..arguments.len()).filter(|position| self.comes_from(&arguments[*position].sources, id)).collect();
+            if given_back.is_empty() {
+                continue;
+            }
+            for target in self.whole.calls.targets(self.whole.program, *kind, *method).known() {
+                let Some(callee) = self.whole.summaries.summary(*target) else { continue };
+                let is_given = |write: &Access| {
+                    let is_back = |root| matches!(root, Root::Parameter(own) if given_back.contains(&usize::from(own)));
+                    write.is_write && write.value.iter().any(|influence| is_back(influence.root))
+                };
+                let yielded = callee.result.iter().filter_map(|influence| match influence.root {
+                    Root::Access(read) => Some(&callee.accesses[read.index()]),
+                    Root::Parameter(_) => None,
+                });
+                for read in yielded {
+                    for write in callee.accesses.iter().filter(|write| is_given(write)) {
+                        found.extend(self.entered_again(id, read, write));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// A read and a write of a callee in sections on one lock, as this method sees them.
+    fn entered_again(&self, call: EventId, read: &Access, write: &Access) -> Option<Flow> {
+        let own = |access: &Access| {
+            let is_it = |own: &Access| {
+                own.event == call && own.spot == access.spot && own.is_write == access.is_write
+            };
+            let number = self.summary.accesses.iter().position(is_it)?;
+            let sections = &self.summary.sections;
+            let section = self.summary.accesses[number].held.iter().find(|held| sections[*held].call == Some(call))?;
+            Some((AccessId(number as u32), section))
+        };
+        let ((read, first), (target, second)) = (own(read)?, own(write)?);
         let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
         let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
-        let is_one_call = self.summary.accesses[read.index()].event == access.event;
-        let is_wanted = match how {
-            How::Position | How::Bound => !is_one_call && is_same_lock && is_position(access.member),
-            How::Reentered => is_one_call && first == second && access.is_write,
-        };
-        is_wanted.then_some(Flow { how, read, first, second })
+        // By another name it may be another object each time.
+        let is_one = is_known(&earlier.lock)
+            && !earlier.lock.steps.iter().any(|step| matches!(step, NameStep::Element(_)));
+        (is_same_lock && is_one).then_some(Flow { how: How::Reentered, read, target, first, second })
+    }
+
+    /// Whether a value may come from an event, by way of other calls.
+    fn comes_from(&self, sources: &Sources, wanted: EventId) -> bool {
+        let mut seen: Vec<EventId> = Vec::new();
+        let mut pending: Vec<&Sources> = vec![sources];
+        while let Some(sources) = pending.pop() {
+            for source in sources {
+                let Origin::Event(event) = source.origin else { continue };
+                if event == wanted {
+                    return true;
+                }
+                if seen.contains(&event) {
+                    continue;
+                }
+                seen.push(event);
+                if let Action::Call { arguments, .. } = &self.outline.events[event.index()].action {
+                    pending.extend(arguments.iter().map(|argument| &argument.sources));
+                }
+            }
+        }
+        false
     }
 
     /// The write that another thread may do in between, if it is a mistake.
@@ -100,6 +191,7 @@ impl Asking<'_> {
             How::Bound => is_position() && seen == reached && !self.is_reserved(stale, &seen, &reached),
             // An object that is exchanged for another one is handed over.
             How::Reentered => self.tells_position(read),
+            How::Skewed => return None,
         };
         let is_stale = is_wanted
             && (seen == reached || Pair::of(self.whole, &seen, &reached).is_some())
@@ -108,6 +200,16 @@ impl Asking<'_> {
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target);
         is_stale.then(|| self.change(&seen)).flatten()
+    }
+
+    /// Whether a decision about another variable may be wrong by the time it is carried out.
+    fn is_open(&self, stale: &Flow, read: &Access, target: &Access) -> bool {
+        let item = |access: &Access| Item::of(self.whole, self.method, access);
+        let (Some(seen), Some(reached)) = (item(read), item(target)) else { return false };
+        !target.is_compound
+            && !self.is_validated(stale, &seen, target)
+            && !self.is_covered(stale, read, target)
+            && [seen.variable, reached.variable].into_iter().all(|variable| is_shared(self.whole, variable))
     }
 
     /// Whether what is read is a number, such as a size or an index.
@@ -160,7 +262,7 @@ impl Asking<'_> {
     /// A write by another thread; of a collection, one that may make it smaller.
     fn change(&self, item: &Item) -> Option<Place> {
         let writers = self.whole.variables.writers(item.variable);
-        writers.iter().copied().find(|writer| self.is_change(writer)).filter(|_| is_shared(self.whole, item))
+        writers.iter().copied().find(|writer| self.is_change(writer)).filter(|_| is_shared(self.whole, item.variable))
     }
 
     fn is_change(&self, writer: &Place) -> bool {

@@ -33,7 +33,7 @@ mod stores;
 mod summary;
 mod ties;
 
-use program::{Calls, Program};
+use program::{Calls, Program, Whole};
 
 use crate::{Check, Checked, Detector};
 use analysis::Analysis;
@@ -56,9 +56,14 @@ pub struct Options {
     pub notes: bool,
 }
 
-fn check(program: &Program, calls: &Calls, options: &crate::Options) -> Checked {
+fn check<'w>(
+    program: &'w Program,
+    calls: &'w Calls,
+    options: &crate::Options,
+    whole: &dyn Fn() -> &'w Whole<'w>,
+) -> Checked {
     let options = options.lock_pattern;
     let analysis = Analysis::of(program, calls, options);
-    let findings = judge::findings(&analysis, options);
+    let findings = judge::findings(&analysis, options, whole);
     Checked { findings, unreadable: analysis.unreadable }
 }

@@ -285,6 +285,10 @@ impl Flows<'_> {
             Action::Lambda { method, arguments } => {
                 let body = self.calls.hierarchy.resolve_name(self.program, *method);
                 let is_started = self.threads.started.contains(&At { method: self.method, event: id });
+                if let Some(body) = body {
+                    // Whoever runs it gets what it returns, and may keep it.
+                    self.edges.push((Place::Result(body), Place::Outside));
+                }
                 for (position, argument) in arguments.iter().enumerate() {
                     let from = self.places(&argument.objects);
                     self.flow(&from, value);
