@@ -2,11 +2,9 @@
 
 use location::{ClassName, Names, Symbol};
 use noak::reader::attributes::AttributeContent;
-use noak::reader::cpool::Item;
 
 use crate::annotation::{self, Annotation};
 use crate::constant::{Bootstrap, Pool, Symbols};
-use crate::text::text;
 use crate::{Code, Error};
 
 /// The newest class file version that is read: one ahead of the newest released Java.
@@ -277,48 +275,6 @@ impl<'a> Class<'a> {
         }
         Ok(None)
     }
-
-    /// Decodes the instructions of every method without keeping them, and tells `visit` what each method has. Calls are
-    /// told by the bare name of the called method.
-    pub fn scan(&self, calls: impl Fn(&str) -> bool, mut visit: impl FnMut(usize, Scan)) {
-        let pool = self.raw.pool();
-        let is_wanted = |item: &Item<'a>| {
-            let name_and_type = match item {
-                Item::MethodRef(method) => method.name_and_type,
-                Item::InterfaceMethodRef(method) => method.name_and_type,
-                _ => return false,
-            };
-            pool.retrieve(name_and_type).is_ok_and(|member| calls(&text(member.name)))
-        };
-        let wanted: Vec<u16> =
-            pool.iter_indices().filter(|(_, item)| is_wanted(item)).map(|(index, _)| index.as_u16()).collect();
-        for (index, method) in self.raw.methods().into_iter().enumerate() {
-            let scan = method.map_err(Error::from).and_then(|method| self.scan_method(&method, &wanted));
-            visit(index, scan.unwrap_or_default());
-        }
-    }
-
-    fn scan_method(&self, method: &noak::reader::Method<'a>, wanted: &[u16]) -> Result<Scan, Error> {
-        let mut scan = Scan::default();
-        for attribute in method.attributes() {
-            let attribute = attribute?;
-            if self.raw.pool().get(attribute.name())?.content.as_bytes() != b"Code" {
-                continue;
-            }
-            if let AttributeContent::Code(code) = attribute.read_content(self.raw.pool())? {
-                scan.add(&code, wanted)?;
-            }
-        }
-        Ok(scan)
-    }
-}
-
-/// What a quick look at a method's instructions shows.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Scan {
-    pub monitors: bool,
-    /// Calls one of the methods that were asked for.
-    pub calls: bool,
 }
 
 fn is_annotations(attribute: &[u8]) -> bool {

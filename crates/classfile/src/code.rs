@@ -1,10 +1,9 @@
 //! The code of one method, decoded.
 
 use location::{ClassName, Symbol};
-use noak::reader::attributes::{AttributeContent, RawInstruction};
+use noak::reader::attributes::AttributeContent;
 use noak::reader::cpool;
 
-use crate::class::Scan;
 use crate::constant::Pool;
 use crate::instruction::Instruction;
 use crate::{Error, decode};
@@ -102,25 +101,6 @@ impl Code {
                     name: pool.utf8(local.name())?,
                 });
             }
-        }
-        Ok(())
-    }
-}
-
-impl Scan {
-    pub(crate) fn add(&mut self, code: &noak::reader::attributes::Code<'_>, wanted: &[u16]) -> Result<(), Error> {
-        for instruction in code.raw_instructions() {
-            let index = match instruction?.1 {
-                RawInstruction::MonitorEnter => {
-                    self.monitors = true;
-                    continue;
-                }
-                RawInstruction::InvokeVirtual { index } => index.as_u16(),
-                RawInstruction::InvokeInterface { index, .. } => index.as_u16(),
-                RawInstruction::InvokeSpecial { index } | RawInstruction::InvokeStatic { index } => index.as_u16(),
-                _ => continue,
-            };
-            self.calls |= wanted.binary_search(&index).is_ok();
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ mod source;
 mod text;
 
 pub use annotation::Annotation;
-pub use class::{Access, Class, Field, Header, Method, Scan};
+pub use class::{Access, Class, Field, Header, Method};
 pub use code::{Code, Handler, LocalName};
 pub use constant::{Bootstrap, Constant, HandleKind, MethodHandle};
 pub use descriptor::{MethodDescriptor, Type, parse_field, parse_method};

@@ -17,13 +17,18 @@ pub enum Reference {
     Read(FieldName),
     Write(FieldName),
     New(ClassName),
+    /// A monitor is entered.
+    Monitor,
+    /// The code cannot be decoded from here on.
+    Trouble,
 }
 
 impl Class<'_> {
     /// Calls `visit` with the position of a method in [`crate::Header::methods`] and each thing that its code names,
-    /// in the order of code. Code that cannot be decoded names what stands before the trouble.
+    /// in the order of code. Code that cannot be decoded names what stands before the trouble; without bootstrap methods
+    /// that can be read there are no lambdas.
     pub fn references(&self, names: &Names, mut visit: impl FnMut(usize, Reference)) -> Result<(), Error> {
-        let bootstraps = self.bootstraps(names)?;
+        let bootstraps = self.bootstraps(names).unwrap_or_default();
         let symbols = Symbols::default();
         let pool = Pool { known: Some(&symbols), ..self.pool(names) };
         let mut resolver = Resolver { pool, bootstraps, known: Vec::new() };
@@ -35,7 +40,10 @@ impl Class<'_> {
                 }
                 let AttributeContent::Code(code) = attribute.read_content(self.raw().pool())? else { continue };
                 for instruction in code.raw_instructions() {
-                    let Ok((_, instruction)) = instruction else { break };
+                    let Ok((_, instruction)) = instruction else {
+                        visit(index, Reference::Trouble);
+                        break;
+                    };
                     if let Some(reference) = resolver.resolve(&instruction) {
                         visit(index, reference);
                     }
@@ -82,6 +90,7 @@ impl<'a> Resolver<'_, 'a> {
                 Named::Class(class) => Some(Reference::New(class)),
                 _ => None,
             },
+            RawInstruction::MonitorEnter => Some(Reference::Monitor),
             _ => None,
         }
     }

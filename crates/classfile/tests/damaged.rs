@@ -25,7 +25,7 @@ fn exercise(bytes: &[u8]) -> Result<(), Error> {
             }
         },
     );
-    class.scan(|_| true, |_, _| {});
+    let _ = class.references(&names, |_, _| {});
     class.mentions(|_| {});
     let _ = class.module();
     result

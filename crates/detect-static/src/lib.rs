@@ -11,9 +11,10 @@ mod threads;
 mod view_consistency;
 
 use std::cell::OnceCell;
+use std::sync::Arc;
 
 use finding::{Finding, Suspicion};
-use program::{Calls, Program, Settings, Unreadable, Whole};
+use program::{Calls, OutlineCache, Program, Settings, Unreadable, Whole};
 
 pub use lock_pattern::Options as LockPatternOptions;
 
@@ -31,7 +32,7 @@ pub struct Detector {
 /// What a detector looks at.
 enum Check {
     /// What calls what; the detector looks into the methods that it needs, and at the whole program last.
-    Calls(for<'w> fn(&'w Program, &'w Calls, &Options, &dyn Fn() -> &'w Whole<'w>) -> Checked),
+    Calls(for<'w> fn(&'w Program, &'w Calls, Arc<OutlineCache>, &Options, &dyn Fn() -> &'w Whole<'w>) -> Checked),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
 }
@@ -95,8 +96,11 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
         let all_of_it = || whole.get_or_init(|| Whole::of(program, options.settings.clone()));
         let checked = match detector.check {
             Check::Calls(check) => match whole.get() {
-                Some(whole) => check(program, &whole.calls, options, &all_of_it),
-                None => check(program, &Calls::of(program, options.settings.call_graph), options, &all_of_it),
+                Some(whole) => check(program, &whole.calls, whole.summaries.outlines.clone(), options, &all_of_it),
+                None => {
+                    let calls = Calls::of(program, options.settings.call_graph);
+                    check(program, &calls, Arc::new(OutlineCache::new(program)), options, &all_of_it)
+                }
             },
             Check::Whole(check) => check(all_of_it()),
         };

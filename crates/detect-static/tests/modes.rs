@@ -33,7 +33,10 @@ fn the_pattern_of_the_paper() {
 
 #[test]
 fn any_two_locks() {
-    check(Mode { name: "variant", also: Some("reacquired-lock") }, LockPatternOptions { variant: true, ..LockPatternOptions::default() });
+    check(
+        Mode { name: "variant", also: Some("reacquired-lock") },
+        LockPatternOptions { variant: true, ..LockPatternOptions::default() },
+    );
 }
 
 /// With the pairs that nobody can break today, or that have nothing to do with each other.

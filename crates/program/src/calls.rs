@@ -4,13 +4,15 @@
 //! out classes that no code makes. A call with more possible targets than [`MAX_TARGETS`] says nothing about any one of
 //! them and is left open, like reflection and native code.
 
-use classfile::{CallKind, Class, Reference};
+use std::sync::Arc;
+
+use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::class::{ClassId, MethodId, Program};
+use crate::class::{ClassId, Mentions, MethodId, Program};
 use crate::hierarchy::Hierarchy;
 use crate::model::{self, CallModel, Models};
 
@@ -49,23 +51,14 @@ impl Targets {
     }
 }
 
-/// What a method's code names, each thing once.
-#[derive(Clone, Default, Debug)]
-pub(crate) struct Mentions {
-    pub(crate) calls: Vec<(CallKind, MethodName)>,
-    pub(crate) lambdas: Vec<MethodName>,
-    pub(crate) reads: Vec<FieldName>,
-    pub(crate) writes: Vec<FieldName>,
-}
-
 pub struct Calls {
     pub hierarchy: Hierarchy,
     pub(crate) models: Models,
     kind: CallGraph,
     /// By method.
-    pub(crate) mentions: Vec<Mentions>,
+    pub(crate) mentions: Arc<Vec<Mentions>>,
     /// Classes that some code makes, or that may be made by code nobody sees.
-    made: FxHashSet<ClassName>,
+    made: Arc<FxHashSet<ClassName>>,
     callers: Vec<Vec<MethodId>>,
     callees: Vec<Vec<MethodId>>,
     /// What the calls that the program's code has may run.
@@ -77,20 +70,12 @@ pub struct Calls {
 impl Calls {
     pub fn of(program: &Program, kind: CallGraph) -> Calls {
         let hierarchy = Hierarchy::of(program);
-        let read: Vec<(Vec<Mentions>, FxHashSet<ClassName>)> =
-            (0..program.classes.len() as u32).into_par_iter().map(|class| mentions(program, ClassId(class))).collect();
-        let mut mentions = Vec::with_capacity(program.known_method_count());
-        let mut made = FxHashSet::default();
-        for (of_class, makes) in read {
-            mentions.extend(of_class);
-            made.extend(makes);
-        }
         let mut calls = Calls {
             hierarchy,
             models: Models::new(&program.names),
             kind,
-            mentions,
-            made,
+            mentions: program.mentions.clone(),
+            made: program.made.clone(),
             callers: Vec::new(),
             callees: Vec::new(),
             resolved: FxHashMap::default(),
@@ -230,7 +215,7 @@ impl Calls {
     fn connect(&mut self, program: &Program) {
         let mut distinct: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
         let mut list = Vec::new();
-        for mentions in &self.mentions {
+        for mentions in self.mentions.iter() {
             for call in &mentions.calls {
                 distinct.entry(*call).or_insert_with(|| {
                     list.push(*call);
@@ -250,7 +235,7 @@ impl Calls {
             .into_iter()
             .collect();
         let mut callees: Vec<Vec<MethodId>> = Vec::with_capacity(self.mentions.len());
-        for mentions in &self.mentions {
+        for mentions in self.mentions.iter() {
             let mut own: Vec<MethodId> = Vec::new();
             for call in &mentions.calls {
                 own.extend(targets[distinct[call] as usize].known());
@@ -272,41 +257,4 @@ impl Calls {
         self.callers = callers;
         self.resolved = list.into_iter().zip(targets).collect();
     }
-}
-
-fn mentions(program: &Program, class: ClassId) -> (Vec<Mentions>, FxHashSet<ClassName>) {
-    let entry = program.entry(class);
-    let mut all = vec![Mentions::default(); entry.header.methods.len()];
-    let mut made = FxHashSet::default();
-    let Ok(read) = Class::read(&entry.bytes) else { return (all, made) };
-    // A class that was read once is read again; what stands before trouble in its code counts.
-    let _ = read.references(&program.names, |method, reference| {
-        let Some(mentions) = all.get_mut(method) else { return };
-        match reference {
-            Reference::Call(kind, method) => mentions.calls.push((kind, method)),
-            Reference::Lambda(method) => mentions.lambdas.push(method),
-            Reference::Read(field) => mentions.reads.push(field),
-            Reference::Write(field) => mentions.writes.push(field),
-            Reference::New(class) => {
-                made.insert(class);
-            }
-        }
-    });
-    for mentions in &mut all {
-        unique(&mut mentions.calls);
-        unique(&mut mentions.lambdas);
-        unique(&mut mentions.reads);
-        unique(&mut mentions.writes);
-    }
-    (all, made)
-}
-
-/// Keeps the first of equal items. Lists are short but for generated code, which gets a set.
-fn unique<T: Copy + Eq + std::hash::Hash>(items: &mut Vec<T>) {
-    if items.len() < 2 {
-        return;
-    }
-    let mut seen = FxHashSet::default();
-    items.retain(|item| seen.insert(*item));
-    items.shrink_to_fit();
 }

@@ -3,10 +3,12 @@
 //! Classes that are checked come first, then those that are only known; both in the order of names, so that whatever is
 //! computed by number comes out the same in every run, and what is checked has the same number whatever is known.
 
-use classfile::{Class, Error, Field, Header, Method, Skipped};
+use std::sync::Arc;
+
+use classfile::{CallKind, Class, Error, Field, Header, Method, Skipped};
 use location::{ClassName, FieldName, MethodName, Names};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::derived::DerivedLocks;
@@ -40,6 +42,19 @@ pub(crate) struct ClassEntry {
     pub(crate) may_lock: Vec<bool>,
     /// By method: whether it calls something that may be a lock.
     pub(crate) calls_lock: Vec<bool>,
+    /// By method; empty once the program has them.
+    pub(crate) mentions: Vec<Mentions>,
+    /// Classes that its code makes.
+    pub(crate) makes: Vec<ClassName>,
+}
+
+/// What a method's code names, each thing once.
+#[derive(Clone, Default, Debug)]
+pub(crate) struct Mentions {
+    pub(crate) calls: Vec<(CallKind, MethodName)>,
+    pub(crate) lambdas: Vec<MethodName>,
+    pub(crate) reads: Vec<FieldName>,
+    pub(crate) writes: Vec<FieldName>,
 }
 
 /// A method whose code could not be translated.
@@ -89,6 +104,10 @@ pub struct Program {
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) missing: Vec<ClassName>,
     pub(crate) jdk: String,
+    /// By method.
+    pub(crate) mentions: Arc<Vec<Mentions>>,
+    /// Classes that some code makes.
+    pub(crate) made: Arc<FxHashSet<ClassName>>,
     pub(crate) derived_locks: DerivedLocks,
     pub(crate) wrappers: Wrappers,
 }

@@ -82,7 +82,7 @@ impl Whole<'_> {
     pub fn guards_of_lock(&self, field: FieldId) -> Guards {
         let mut guards = Guards::default();
         for method in self.program.methods() {
-            let Some(outline) = &self.outlines()[method.index()] else { continue };
+            let Some(outline) = self.outlines().get(method) else { continue };
             for section in &outline.sections {
                 let is_it = holder(&section.lock).and_then(|holder| self.program.resolve_field(holder)) == Some(field);
                 if !is_it || section.reentrant {
@@ -102,7 +102,7 @@ impl Whole<'_> {
 
     /// The object whose field an event touches, and what is held there.
     fn touched(&self, access: &FieldAccess) -> Option<(Name, Vec<HeldLock>)> {
-        let outline = self.outlines()[access.at.method.index()].as_ref()?;
+        let outline = self.outlines().get(access.at.method)?;
         let event = outline.events.get(access.at.event.index())?;
         let mut object = match &event.action {
             Action::Read { base, .. } | Action::Write { base, .. } => base.clone(),

@@ -12,6 +12,10 @@ use crate::model::CallModel;
 pub(crate) struct Library {
     models: FxHashMap<MethodName, CallModel>,
     fields: FxHashMap<FieldName, FieldId>,
+    /// By field: where its users end in `users`.
+    ends: Vec<u32>,
+    /// Methods whose code names a field, field by field, in order.
+    users: Vec<MethodId>,
 }
 
 impl Library {
@@ -19,7 +23,7 @@ impl Library {
         let mut seen: FxHashSet<MethodName> = FxHashSet::default();
         let mut seen_fields: FxHashSet<FieldName> = FxHashSet::default();
         let (mut methods, mut fields) = (Vec::new(), Vec::new());
-        for mentions in &calls.mentions {
+        for mentions in calls.mentions.iter() {
             let called = mentions.calls.iter().map(|(_, method)| *method).chain(mentions.lambdas.iter().copied());
             methods.extend(called.filter(|method| seen.insert(*method)));
             let touched = mentions.reads.iter().chain(&mentions.writes).copied();
@@ -32,7 +36,16 @@ impl Library {
             .collect();
         let fields: Vec<(FieldName, FieldId)> =
             fields.par_iter().filter_map(|field| Some((*field, program.resolve_field(*field)?))).collect();
-        Library { models: models.into_iter().collect(), fields: fields.into_iter().collect() }
+        let fields: FxHashMap<FieldName, FieldId> = fields.into_iter().collect();
+        let (ends, users) = users(program, calls, &fields);
+        Library { models: models.into_iter().collect(), fields, ends, users }
+    }
+
+    /// The methods whose code reads or writes a field, in order.
+    pub(crate) fn users(&self, field: FieldId) -> &[MethodId] {
+        let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
+        let index = field.0 as usize;
+        &self.users[if index == 0 { 0 } else { end(index - 1) }..end(index)]
     }
 
     /// What the library says of a call; nothing if the program has code of its own for it.
@@ -43,6 +56,26 @@ impl Library {
     pub(crate) fn field(&self, field: FieldName) -> Option<FieldId> {
         self.fields.get(&field).copied()
     }
+}
+
+/// The users of each field, field by field, and where those of each end.
+fn users(program: &Program, calls: &Calls, fields: &FxHashMap<FieldName, FieldId>) -> (Vec<u32>, Vec<MethodId>) {
+    let mut uses: Vec<(FieldId, MethodId)> = Vec::new();
+    for method in program.methods() {
+        let mentions = &calls.mentions[method.index()];
+        let named = mentions.reads.iter().chain(&mentions.writes).filter_map(|field| fields.get(field));
+        uses.extend(named.map(|field| (*field, method)));
+    }
+    uses.par_sort_unstable();
+    uses.dedup();
+    let mut ends = vec![0; program.class_of_field.len()];
+    for (index, (field, _)) in uses.iter().enumerate() {
+        ends[field.0 as usize] = index as u32 + 1;
+    }
+    for index in 1..ends.len() {
+        ends[index] = ends[index].max(ends[index - 1]);
+    }
+    (ends, uses.into_iter().map(|(_, method)| method).collect())
 }
 
 /// Whether the named method is code of the program.

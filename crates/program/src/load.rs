@@ -1,11 +1,13 @@
 //! Reads classes into a [`Program`]: those that are checked, and what is known of the classes that they name.
 
-use classfile::{Class, ClassSource, Error, Header, Mention, Skipped, classes_in};
+use std::sync::Arc;
+
+use classfile::{Class, ClassSource, Error, Header, Mention, Reference, Skipped, classes_in};
 use location::{ClassName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::class::{ClassEntry, ClassId, Counts, Program, Roots};
+use crate::class::{ClassEntry, ClassId, Counts, Mentions, MethodId, Program, Roots};
 use crate::derived::DerivedLocks;
 use crate::known::{Known, Platform};
 use crate::lock;
@@ -47,6 +49,8 @@ impl Program {
             skipped,
             missing,
             jdk,
+            mentions: Arc::default(),
+            made: Arc::default(),
             derived_locks: DerivedLocks::default(),
             wrappers: Wrappers::default(),
         };
@@ -54,32 +58,38 @@ impl Program {
         program.checked = Counts { classes: program.classes.len(), methods: program.class_of_method.len() };
         program.classes.extend(found);
         program.number(program.checked.classes);
+        program.collect_mentions();
         program.derived_locks = DerivedLocks::find(&program);
-        program.wrappers = Wrappers::find(&program);
-        program.mark_callers_of_wrappers();
+        program.find_wrappers();
         program
     }
 
-    /// A call of a wrapper is an operation of a lock, which the first look at the code could not know.
-    fn mark_callers_of_wrappers(&mut self) {
-        if self.wrappers.is_empty() {
-            return;
+    fn collect_mentions(&mut self) {
+        let mut mentions = Vec::with_capacity(self.class_of_method.len());
+        let mut made = FxHashSet::default();
+        for entry in &mut self.classes {
+            mentions.append(&mut entry.mentions);
+            made.extend(std::mem::take(&mut entry.makes));
         }
-        let names = self.wrappers.names(self);
-        let found: Vec<Vec<usize>> = self.classes[..self.checked.classes]
-            .par_iter()
-            .map(|entry| {
-                let mut callers = Vec::new();
-                if let Ok(class) = Class::read(&entry.bytes) {
-                    class.scan(|name| names.contains(name), |index, scan| callers.extend(scan.calls.then_some(index)));
-                }
-                callers
-            })
-            .collect();
-        for (entry, callers) in self.classes.iter_mut().zip(found) {
-            for caller in callers {
-                entry.may_lock[caller] = true;
+        (self.mentions, self.made) = (Arc::new(mentions), Arc::new(made));
+    }
+
+    /// A call of a wrapper is an operation of a lock, which the first look at the code could not know; so its caller may
+    /// be a wrapper in turn.
+    fn find_wrappers(&mut self) {
+        let mut found = Wrappers::find(self, |method| self.calls_lock(method));
+        while !found.is_empty() {
+            let callers: Vec<MethodId> = (self.methods().collect::<Vec<_>>())
+                .into_par_iter()
+                .filter(|method| self.mentions[method.index()].calls.iter().any(|(_, called)| found.is_named(*called)))
+                .collect();
+            for caller in &callers {
+                let class = self.class_of(*caller);
+                let entry = &mut self.classes[class.0 as usize];
+                entry.may_lock[(caller.0 - entry.first_method) as usize] = true;
             }
+            self.wrappers.extend(found);
+            found = Wrappers::find(self, |method| callers.binary_search(&method).is_ok());
         }
     }
 
@@ -128,7 +138,7 @@ fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry,
 /// Takes a class apart as far as its head and a quick look at its code.
 fn read(source: ClassSource, names: &Names, mentioned: Option<&mut Mentioned>) -> Result<ClassEntry, Skipped> {
     match try_read(&source.bytes, names, mentioned) {
-        Ok((header, may_lock, calls_lock)) => Ok(ClassEntry {
+        Ok(Read { header, may_lock, calls_lock, mentions, makes }) => Ok(ClassEntry {
             header,
             bytes: source.bytes,
             path: source.path,
@@ -136,32 +146,79 @@ fn read(source: ClassSource, names: &Names, mentioned: Option<&mut Mentioned>) -
             first_field: 0,
             may_lock,
             calls_lock,
+            mentions,
+            makes,
         }),
         Err(reason) => Err(Skipped { path: source.path, reason: reason.to_string() }),
     }
 }
 
-/// The head of a class, which of its methods may contain a section, and which call what may be a lock.
-fn try_read(
-    bytes: &[u8],
-    names: &Names,
-    mentioned: Option<&mut Mentioned>,
-) -> Result<(Header, Vec<bool>, Vec<bool>), Error> {
+/// What one look at a class shows.
+struct Read {
+    header: Header,
+    /// By method: whether it may contain a section, whether it calls what may be a lock, and what it names.
+    may_lock: Vec<bool>,
+    calls_lock: Vec<bool>,
+    mentions: Vec<Mentions>,
+    makes: Vec<ClassName>,
+}
+
+fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> Result<Read, Error> {
     let class = Class::read(bytes)?;
     let header = class.header(names)?;
-    let mut may_lock = vec![false; header.methods.len()];
-    let mut calls_lock = may_lock.clone();
-    class.scan(lock::may_be_lock_operation, |index, scan| {
-        may_lock[index] = scan.monitors || scan.calls;
-        calls_lock[index] = scan.calls;
+    let count = header.methods.len();
+    let (mut may_lock, mut calls_lock) = (vec![false; count], vec![false; count]);
+    let mut mentions = vec![Mentions::default(); count];
+    let (mut makes, mut broken) = (Vec::new(), Vec::new());
+    // What stands before trouble counts as named.
+    let _ = class.references(names, |index, reference| {
+        let Some(own) = mentions.get_mut(index) else { return };
+        match reference {
+            Reference::Call(kind, method) => own.calls.push((kind, method)),
+            Reference::Lambda(method) => own.lambdas.push(method),
+            Reference::Read(field) => own.reads.push(field),
+            Reference::Write(field) => own.writes.push(field),
+            Reference::New(class) => makes.push(class),
+            Reference::Monitor => may_lock[index] = true,
+            Reference::Trouble => broken.push(index),
+        }
     });
-    for (method, may_lock) in header.methods.iter().zip(&mut may_lock) {
-        *may_lock |= method.access.is_synchronized();
+    unique(&mut makes);
+    for (index, own) in mentions.iter_mut().enumerate() {
+        unique(&mut own.calls);
+        unique(&mut own.lambdas);
+        unique(&mut own.reads);
+        unique(&mut own.writes);
+        // Of code that cannot be decoded nothing is known of locks.
+        let is_whole = !broken.contains(&index);
+        let mut calls = own.calls.iter().map(|(_, called)| names.text(called.name));
+        calls_lock[index] = is_whole && calls.any(lock::may_be_lock_operation);
+        may_lock[index] &= is_whole;
+        may_lock[index] |= calls_lock[index] || header.methods[index].access.is_synchronized();
     }
     if let Some(mentioned) = mentioned.filter(|_| !header.access.is_module()) {
         mentioned.add(&class, &header, names);
     }
-    Ok((header, may_lock, calls_lock))
+    Ok(Read { header, may_lock, calls_lock, mentions, makes })
+}
+
+/// Keeps the first of equal items. Lists are short but for generated code, which gets a set.
+fn unique<T: Copy + Eq + std::hash::Hash>(items: &mut Vec<T>) {
+    const FEW: usize = 16;
+    if items.len() > FEW {
+        let mut seen = FxHashSet::default();
+        items.retain(|item| seen.insert(*item));
+    } else {
+        let mut kept = 0;
+        for index in 0..items.len() {
+            if !items[..kept].contains(&items[index]) {
+                items[kept] = items[index];
+                kept += 1;
+            }
+        }
+        items.truncate(kept);
+    }
+    items.shrink_to_fit();
 }
 
 /// Which classes the classes to check name.
@@ -282,6 +339,7 @@ fn find(
 fn without_code(header: Header, path: &str) -> ClassEntry {
     let may_lock = header.methods.iter().map(|method| method.access.is_synchronized()).collect();
     let calls_lock = vec![false; header.methods.len()];
+    let mentions = vec![Mentions::default(); header.methods.len()];
     ClassEntry {
         header,
         bytes: Vec::new(),
@@ -290,5 +348,7 @@ fn without_code(header: Header, path: &str) -> ClassEntry {
         first_field: 0,
         may_lock,
         calls_lock,
+        mentions,
+        makes: Vec::new(),
     }
 }

@@ -1,16 +1,16 @@
 //! The whole program: what a detector may ask beyond one method.
 
 use std::collections::BTreeSet;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
-use crate::outline::Outline;
+use crate::outlines::{OutlineCache, Outlines};
 use crate::release::Release;
-use crate::sharing::Sharings;
-use crate::summary::{Summaries, outlines};
+use crate::sharing::{Answers, Sharings};
+use crate::summary::Summaries;
 use crate::thread::{Threads, World};
 use crate::variable::Variables;
 
@@ -40,10 +40,8 @@ pub struct Whole<'p> {
     pub summaries: Summaries,
     pub variables: Variables,
     pub settings: Settings,
-    is_full: bool,
-    outlines: OnceLock<Vec<Option<Outline>>>,
     threads: OnceLock<Threads>,
-    sharings: OnceLock<Sharings>,
+    answers: Answers,
 }
 
 impl<'p> Whole<'p> {
@@ -51,40 +49,40 @@ impl<'p> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
         let atomic = atomic_methods(program, &calls, &settings.atomic);
         let matters = matters(program, &calls, &atomic);
-        let summaries = Summaries::of(program, &calls, &atomic, |method| matters[method.index()]);
-        Whole::with(program, calls, summaries, settings, false)
+        let outlines = Arc::new(OutlineCache::new(program));
+        let summaries = Summaries::of(program, &calls, outlines, &atomic, |method| matters[method.index()]);
+        Whole::with(program, calls, summaries, settings)
     }
 
     /// With a summary of every method, not only of those that matter.
     pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
         let calls = Calls::of(program, settings.call_graph);
         let atomic = atomic_methods(program, &calls, &settings.atomic);
-        let summaries = Summaries::of(program, &calls, &atomic, |_| true);
-        Whole::with(program, calls, summaries, settings, true)
+        let outlines = Arc::new(OutlineCache::new(program));
+        let summaries = Summaries::of(program, &calls, outlines, &atomic, |_| true);
+        Whole::with(program, calls, summaries, settings)
     }
 
-    fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: Settings, is_full: bool) -> Whole<'p> {
+    fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: Settings) -> Whole<'p> {
         let variables = Variables::of(program, &summaries);
-        let (outlines, threads, sharings) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-        Whole { program, calls, summaries, variables, settings, is_full, outlines, threads, sharings }
+        let answers = Answers::new(program);
+        Whole { program, calls, summaries, variables, settings, threads: OnceLock::new(), answers }
     }
 
     /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
-    pub fn outlines(&self) -> &[Option<Outline>] {
-        if self.is_full {
-            return &self.summaries.outlines;
-        }
-        self.outlines.get_or_init(|| outlines(self.program, |_| true))
+    pub fn outlines(&self) -> Outlines<'_> {
+        Outlines::new(self.program, &self.summaries.outlines)
     }
 
-    /// What starts what, and which threads run a method; found when it is first asked for.
+    /// What starts what, and which threads run a method; found when it is first asked for. That is done on all cores:
+    /// whoever works on several at once asks before.
     pub fn threads(&self) -> &Threads {
         self.threads.get_or_init(|| Threads::of(self.program, &self.calls, self.outlines(), self.settings.world))
     }
 
-    /// Which fields are shared, and why others are not; found when it is first asked for.
-    pub fn sharings(&self) -> &Sharings {
-        self.sharings.get_or_init(|| Sharings::of(self.program, &self.calls, self.outlines(), self.threads()))
+    /// Which fields are shared, and why others are not; found field by field.
+    pub fn sharings(&self) -> Sharings<'_> {
+        Sharings::new(self.program, &self.calls, self.outlines(), self.threads(), &self.answers)
     }
 
     pub fn release(&self) -> Release<'_> {

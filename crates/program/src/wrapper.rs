@@ -4,8 +4,7 @@
 //! method returns may be what ends the section, as in `try (Held held = guard.acquire()) { ... }`: the guard itself, or
 //! an object or function whose `close` gives the lock back.
 //!
-//! Seen are wrappers of calls that are lock operations themselves, not wrappers of wrappers; those that give back only
-//! on some paths are left alone.
+//! Wrappers of wrappers are wrappers; those that give back only on some paths are left alone.
 
 use location::{ClassName, FieldName, MethodName, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -113,8 +112,13 @@ impl Wrappers {
         self.methods.insert(method, wrapper);
     }
 
-    pub(crate) fn find(program: &Program) -> Wrappers {
-        let wanted = |method: MethodId| program.calls_lock(method) && !program.method(method).access.is_synchronized();
+    /// The wrappers among these methods that are not known yet.
+    pub(crate) fn find(program: &Program, among: impl Fn(MethodId) -> bool + Sync) -> Wrappers {
+        let wanted = |method: MethodId| {
+            among(method)
+                && !program.method(method).access.is_synchronized()
+                && !program.wrappers.methods.contains_key(&method)
+        };
         let found: Vec<(MethodId, Found)> = program
             .visit_bodies(wanted, |method, body| Some((method, Found::of(program, &body)?)))
             .into_iter()
@@ -173,14 +177,21 @@ impl Wrappers {
         self.methods.is_empty()
     }
 
-    /// The bare names of all wrappers.
-    pub(crate) fn names<'p>(&self, program: &'p Program) -> FxHashSet<&'p str> {
-        self.names.iter().map(|(name, _)| program.names.text(*name)).collect()
+    /// Whether a call may run one of these, by its name.
+    pub(crate) fn is_named(&self, called: MethodName) -> bool {
+        self.names.contains(&(called.name, called.descriptor))
+    }
+
+    pub(crate) fn extend(&mut self, more: Wrappers) {
+        self.methods.extend(more.methods);
+        self.names.extend(more.names);
     }
 
     fn gives_back(&self, program: &Program, method: MethodName) -> bool {
         matches!(lock::operation(program, method), Some(LockOperation::Release(..)))
-            || matches!(self.get(program, method), Some(Wrapper::Gives { .. }))
+            || [self, &program.wrappers]
+                .iter()
+                .any(|known| matches!(known.get(program, method), Some(Wrapper::Gives { .. })))
     }
 }
 

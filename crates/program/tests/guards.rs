@@ -37,9 +37,9 @@ fn fact(whole: &Whole<'_>, field: FieldId, text: String) -> Fact {
     let written = accesses
         .iter()
         .find(|access| access.is_write && !access.is_initial)
-        .and_then(|access| whole.outlines()[access.at.method.index()].as_ref()?.events[access.at.event.index()].line);
+        .and_then(|access| whole.outlines().get(access.at.method)?.events[access.at.event.index()].line);
     let taken = || {
-        let outlines = program.methods().filter_map(|method| whole.outlines()[method.index()].as_ref());
+        let outlines = program.methods().filter_map(|method| whole.outlines().get(method));
         let mut sections = outlines.flat_map(|outline| &outline.sections);
         let is_it = |name: &program::outline::Name| match name.steps.last() {
             Some(program::outline::NameStep::Field(last)) => program.resolve_field(*last) == Some(field),

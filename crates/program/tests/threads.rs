@@ -6,12 +6,14 @@
 //! - with `//@ facts: order`, `before` and `after` where nothing is started yet, or all is over;
 //! - `//@ facts: open` or `closed` choose the world.
 
+use std::sync::Arc;
+
 use classfile::ClassSource;
 use fixture::{Compiled, Fact};
-use program::sharing::{Sharing, Sharings, describe};
+use program::sharing::{Answers, Sharing, Sharings, describe};
 use program::summary::Summaries;
 use program::thread::{At, Many, Threads, World};
-use program::{CallGraph, Calls, Known, MethodId, Program};
+use program::{CallGraph, Calls, Known, MethodId, OutlineCache, Outlines, Program};
 
 #[test]
 fn threads_are_what_the_fixtures_say() {
@@ -32,8 +34,9 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
         _ => World::Auto,
     };
     let calls = Calls::of(program, CallGraph::default());
-    let summaries = Summaries::of(program, &calls, &[], |_| true);
-    let threads = Threads::of(program, &calls, &summaries.outlines, world);
+    let summaries = Summaries::of(program, &calls, Arc::new(OutlineCache::new(program)), &[], |_| true);
+    let outlines = Outlines::new(program, &summaries.outlines);
+    let threads = Threads::of(program, &calls, outlines, world);
     let mut facts = Vec::new();
     for entry in threads.entries() {
         let code = entry.method.map(|method| program.names.readable_method(program.method_name(method)));
@@ -62,10 +65,10 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
         if asks_for("order") {
             for (index, event) in outline.events.iter().enumerate() {
                 let at = At { method, event: program::outline::EventId(index as u32) };
-                if threads.is_before_start(&summaries.outlines, method, at.event) {
+                if threads.is_before_start(outlines, method, at.event) {
                     facts.push(fact(program, method, event.line, "before".to_owned()));
                 }
-                if threads.is_after_join(&summaries.outlines, method, at.event) {
+                if threads.is_after_join(outlines, method, at.event) {
                     facts.push(fact(program, method, event.line, "after".to_owned()));
                 }
             }
@@ -81,7 +84,9 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
 
 /// At each write of a field, of a checked class, what is said of it.
 fn sharing(program: &Program, calls: &Calls, summaries: &Summaries, threads: &Threads) -> Vec<Fact> {
-    let sharings = Sharings::of(program, calls, &summaries.outlines, threads);
+    let answers = Answers::new(program);
+    let outlines = Outlines::new(program, &summaries.outlines);
+    let sharings = Sharings::new(program, calls, outlines, threads, &answers);
     let mut facts = Vec::new();
     for field in program.classes().flat_map(|class| program.fields_of(class)) {
         for access in sharings.accesses(field).iter().filter(|access| access.is_write) {

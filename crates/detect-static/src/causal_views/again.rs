@@ -47,9 +47,9 @@ fn doubles(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
                 continue;
             }
             let Some(item) = Item::of(whole, method, access) else { continue };
-            let earlier = writes.iter().find(|(other, known)| {
-                *known == item && summary.accesses[other.index()].event != access.event
-            });
+            let earlier = writes
+                .iter()
+                .find(|(other, known)| *known == item && summary.accesses[other.index()].event != access.event);
             let id = AccessId(index as u32);
             match earlier {
                 Some((first, _)) if found.iter().all(|(variable, _)| *variable != item.variable) => {

@@ -60,7 +60,9 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
             match x == y {
                 true => format!("`{x}` may change between (1) and (4), so the values read do not belong together"),
                 false => {
-                    format!("`{x}` and `{y}` may both change between (1) and (4), so the values read do not belong together")
+                    format!(
+                        "`{x}` and `{y}` may both change between (1) and (4), so the values read do not belong together"
+                    )
                 }
             }
         }
@@ -138,7 +140,9 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Bound => format!("`{x}` may change between (1) and (4), and what was checked no longer holds"),
         How::Reentered => format!("`{x}` may change between (1) and (4), and the change is lost"),
         How::Skewed => {
-            format!("`{x}` may change between (1) and (4) by a thread that looks at `{y}` first, so that both checks pass")
+            format!(
+                "`{x}` may change between (1) and (4) by a thread that looks at `{y}` first, so that both checks pass"
+            )
         }
     };
     let rule = match stale.how {

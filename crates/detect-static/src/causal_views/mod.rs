@@ -47,6 +47,7 @@ fn refined(whole: &Whole<'_>) -> Vec<Finding> {
     let joints = views::Joints::of(whole);
     let doubles = again::Doubles::of(whole);
     let skews = skew::Skews::of(whole);
+    whole.threads();
     let methods: Vec<MethodId> = whole.program.methods().collect();
     methods
         .par_iter()

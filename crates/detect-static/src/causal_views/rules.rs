@@ -126,7 +126,8 @@ impl Asking<'_> {
             }
             Kind::Write => self.is_one_change(&pair, first, second),
         };
-        (are_one && is_shared(self.whole, first.1.variable) && is_shared(self.whole, second.1.variable)).then_some(found)
+        (are_one && is_shared(self.whole, first.1.variable) && is_shared(self.whole, second.1.variable))
+            .then_some(found)
     }
 
     /// Whether another thread may be in that section meanwhile. Asked late: it needs the whole program.

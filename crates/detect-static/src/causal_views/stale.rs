@@ -142,9 +142,7 @@ impl Asking<'_> {
     /// A read and a write of a callee in sections on one lock, as this method sees them.
     fn entered_again(&self, call: EventId, read: &Access, write: &Access) -> Option<Flow> {
         let own = |access: &Access| {
-            let is_it = |own: &Access| {
-                own.event == call && own.spot == access.spot && own.is_write == access.is_write
-            };
+            let is_it = |own: &Access| own.event == call && own.spot == access.spot && own.is_write == access.is_write;
             let number = self.summary.accesses.iter().position(is_it)?;
             let sections = &self.summary.sections;
             let section = self.summary.accesses[number].held.iter().find(|held| sections[*held].call == Some(call))?;
@@ -154,8 +152,8 @@ impl Asking<'_> {
         let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
         let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
         // By another name it may be another object each time.
-        let is_one = is_known(&earlier.lock)
-            && !earlier.lock.steps.iter().any(|step| matches!(step, NameStep::Element(_)));
+        let is_one =
+            is_known(&earlier.lock) && !earlier.lock.steps.iter().any(|step| matches!(step, NameStep::Element(_)));
         (is_same_lock && is_one).then_some(Flow { how: How::Reentered, read, target, first, second })
     }
 

@@ -33,9 +33,9 @@ impl<'b> Feasible<'b> {
     pub(super) fn is_possible(&self, first: Value, second: Value) -> bool {
         let (from, to) = (self.body.block_of(first), self.body.block_of(second));
         let (before, after) = (self.needs(from), self.needs(to));
-        !after.iter().any(|other| {
-            self.is_impossible(from, other) || before.iter().any(|one| self.contradict(from, one, other))
-        })
+        !after
+            .iter()
+            .any(|other| self.is_impossible(from, other) || before.iter().any(|one| self.contradict(from, one, other)))
     }
 
     /// The register that a value is a copy of for control that came through `from`: where paths meet, it has come by one

@@ -3,12 +3,13 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use finding::Finding;
 use location::Place;
 use program::ir::Value;
 use program::summary::Spot;
-use program::{LockKind, MethodId, Step, Variable, Whole};
+use program::{LockKind, MethodId, OutlineCache, Step, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -38,13 +39,14 @@ pub(super) struct Judgement {
 
 pub(super) fn findings<'w>(
     analysis: &Analysis<'_>,
+    outlines: Arc<OutlineCache>,
     options: Options,
     whole: &dyn Fn() -> &'w Whole<'w>,
 ) -> Vec<Finding> {
     let chosen: Vec<(&Witness, Judgement)> = if options.paper {
         by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     } else {
-        let mut judged = judged(analysis, options);
+        let mut judged = judged(analysis, &outlines, options);
         if !judged.is_empty() {
             let whole = whole();
             judged.retain(|(witness, judgement)| may_happen(whole, witness, judgement));
@@ -94,9 +96,13 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
     }
 }
 
-fn judged<'a>(analysis: &'a Analysis<'_>, options: Options) -> Vec<(&'a Witness, Judgement)> {
+fn judged<'a>(
+    analysis: &'a Analysis<'_>,
+    outlines: &Arc<OutlineCache>,
+    options: Options,
+) -> Vec<(&'a Witness, Judgement)> {
     let possible = possible(analysis);
-    let relations = Relations::of(analysis, &possible);
+    let relations = Relations::of(analysis, outlines, &possible);
     let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
     let mut order: Vec<(&Witness, Judgement)> = possible
         .into_iter()

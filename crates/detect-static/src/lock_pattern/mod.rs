@@ -33,7 +33,9 @@ mod stores;
 mod summary;
 mod ties;
 
-use program::{Calls, Program, Whole};
+use std::sync::Arc;
+
+use program::{Calls, OutlineCache, Program, Whole};
 
 use crate::{Check, Checked, Detector};
 use analysis::Analysis;
@@ -59,11 +61,12 @@ pub struct Options {
 fn check<'w>(
     program: &'w Program,
     calls: &'w Calls,
+    outlines: Arc<OutlineCache>,
     options: &crate::Options,
     whole: &dyn Fn() -> &'w Whole<'w>,
 ) -> Checked {
     let options = options.lock_pattern;
     let analysis = Analysis::of(program, calls, options);
-    let findings = judge::findings(&analysis, options, whole);
+    let findings = judge::findings(&analysis, outlines, options, whole);
     Checked { findings, unreadable: analysis.unreadable }
 }

@@ -3,12 +3,13 @@
 //! Asked of summaries, which are made for the methods of the candidates, and for those that touch the same data, alone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use location::{FieldName, Site};
 use program::model;
 use program::outline::{Member, SectionSet, Start};
 use program::summary::{AccessId, Spot, Summaries, Summary};
-use program::{Cover, FieldId, HeldLock, MethodId, Relation, Variable, Variables, locks};
+use program::{Cover, FieldId, HeldLock, MethodId, OutlineCache, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -49,12 +50,16 @@ pub(super) struct Relations<'r> {
 impl<'r> Relations<'r> {
     /// Looks at the candidates twice: which sections belong together is seen from the methods that they are in; who else
     /// touches the data is asked only of those that do.
-    pub(super) fn of(analysis: &'r Analysis<'r>, candidates: &[Candidate<'_>]) -> Relations<'r> {
+    pub(super) fn of(
+        analysis: &'r Analysis<'r>,
+        outlines: &Arc<OutlineCache>,
+        candidates: &[Candidate<'_>],
+    ) -> Relations<'r> {
         let (program, calls) = (analysis.program, analysis.calls);
         let wanted = methods_of(analysis, candidates.iter());
         let mut relations = Relations {
             analysis,
-            summaries: Summaries::of(program, calls, &[], |method| wanted.contains(&method)),
+            summaries: Summaries::of(program, calls, outlines.clone(), &[], |method| wanted.contains(&method)),
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
             owning: FxHashSet::default(),
@@ -113,7 +118,7 @@ impl<'r> Relations<'r> {
             false => &[],
         });
         others.extend(methods_of(analysis, kept.into_iter()));
-        relations.summaries = Summaries::of(program, calls, &[], |method| others.contains(&method));
+        relations.summaries = Summaries::of(program, calls, outlines.clone(), &[], |method| others.contains(&method));
         relations.variables = Variables::of(program, &relations.summaries);
         relations.together = relations.views(&fields);
         relations.owning = relations.owning(holders);

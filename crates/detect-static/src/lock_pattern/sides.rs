@@ -77,9 +77,7 @@ impl<'s> Sides<'s> {
             }
             None => false,
         };
-        read.base == access.base
-            && Variable::of(program, read) == Variable::of(program, access)
-            && is_same_question()
+        read.base == access.base && Variable::of(program, read) == Variable::of(program, access) && is_same_question()
     }
 
     /// The library method that an access is a call of.

@@ -34,6 +34,7 @@ pub(crate) const DETECTOR: Detector = Detector {
 };
 
 fn check(whole: &Whole<'_>) -> Checked {
+    whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
     let findings = methods
         .par_iter()

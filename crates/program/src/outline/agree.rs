@@ -9,6 +9,7 @@ use location::Names;
 use smallvec::SmallVec;
 
 use super::Condition;
+use super::dominators::Dominators;
 use crate::ir::{BlockId, Body, Op, Value};
 
 /// The two values that a branch compares with each other.
@@ -48,9 +49,10 @@ pub(super) struct Agreements {
 }
 
 impl Agreements {
-    /// The values must have been equal, or compared by size; or else they must have differed.
-    pub(super) fn of(body: &Body, conditions: &[Option<Condition>], are_equal: bool) -> Agreements {
-        let mut agreements = Agreements { blocks: Vec::new() };
+    /// First those where the values must have been equal, or compared by size; then those where they must have differed.
+    pub(super) fn both(body: &Body, conditions: &[Option<Condition>]) -> [Agreements; 2] {
+        let mut both = [true, false].map(|_| Agreements { blocks: Vec::new() });
+        let mut dominators = None;
         let mut number = 0;
         for (block, condition) in conditions.iter().enumerate() {
             let Some(condition) = condition else { continue };
@@ -58,37 +60,28 @@ impl Agreements {
             let branch = BlockId::from_index(block);
             let compared = body.terminator(branch).and_then(|last| compared(body, None, last));
             let (Some(_), Some((_, equal))) = (&condition.sides, compared) else { continue };
-            let edges = match equal {
-                Some(equal) => [(equal == 0) == are_equal, (equal == 1) == are_equal],
-                None => [are_equal; 2],
-            };
-            for edge in (0..2).filter(|edge| edges[*edge]) {
-                agreements.add(body, branch, edge, number - 1);
-            }
-        }
-        agreements
-    }
-
-    /// Notes a comparison for all blocks that control reaches only over this edge.
-    fn add(&mut self, body: &Body, branch: BlockId, edge: usize, number: u32) {
-        let mut reached = vec![false; body.block_count()];
-        let mut pending = vec![BlockId::ENTRY];
-        reached[0] = true;
-        while let Some(block) = pending.pop() {
-            let edges = body.block(block);
-            let successors = edges.successors.iter().enumerate();
-            let passed = successors.filter(|(position, _)| block != branch || *position != edge).map(|(_, next)| next);
-            for next in passed.chain(&edges.handlers) {
-                if !std::mem::replace(&mut reached[next.index()], true) {
-                    pending.push(*next);
+            let dominators = dominators.get_or_insert_with(|| Dominators::of(body));
+            for (agreements, are_equal) in both.iter_mut().zip([true, false]) {
+                let is_wanted = |edge: usize| match equal {
+                    Some(equal) => (equal == edge) == are_equal,
+                    None => are_equal,
+                };
+                for edge in (0..2).filter(|edge| is_wanted(*edge)) {
+                    agreements.add(body.block_count(), dominators.behind(body, branch, edge), number - 1);
                 }
             }
         }
-        self.blocks.resize(body.block_count(), SmallVec::new());
-        for block in (0..reached.len()).filter(|block| !reached[*block]) {
-            if self.blocks[block].last() != Some(&number) {
-                self.blocks[block].push(number);
-            }
+        both
+    }
+
+    /// Notes a comparison for blocks.
+    fn add(&mut self, count: usize, blocks: &[u32], number: u32) {
+        if blocks.is_empty() {
+            return;
+        }
+        self.blocks.resize(count, SmallVec::new());
+        for block in blocks {
+            self.blocks[*block as usize].push(number);
         }
     }
 

@@ -27,8 +27,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     let flow = Flow::compute(&places);
     let conditions = building.conditions(&places, &flow);
     let control = building.control(&conditions);
-    let agreements = Agreements::of(body, &conditions, true);
-    let differences = Agreements::of(body, &conditions, false);
+    let [agreements, differences] = Agreements::both(body, &conditions);
     let parameters = body
         .instructions()
         .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))

@@ -153,9 +153,17 @@ impl<'f> Flow<'f> {
         let here = self.places.held[at.index()];
         let waited = self.places.waits.between(self.places.body, from, point);
         let mut changed = false;
-        for source in self.sources[from.index()].clone() {
-            changed |= add(&mut self.sources[into.index()], self.places.passed(source, here, waited));
+        if from == into {
+            for source in self.sources[from.index()].clone() {
+                changed |= add(&mut self.sources[into.index()], self.places.passed(source, here, waited));
+            }
+            return changed;
         }
+        let mut joined = std::mem::take(&mut self.sources[into.index()]);
+        for source in &self.sources[from.index()] {
+            changed |= add(&mut joined, self.places.passed(*source, here, waited));
+        }
+        self.sources[into.index()] = joined;
         changed
     }
 }

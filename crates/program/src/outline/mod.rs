@@ -7,6 +7,7 @@
 
 mod agree;
 mod build;
+mod dominators;
 mod flow;
 mod meeting;
 mod objects;

@@ -1,64 +1,39 @@
 //! Who touches which field, and the contents of what it holds.
 
-use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
-
-use super::FieldAccess;
+use super::{FieldAccess, Sharings};
 use crate::class::{FieldId, MethodId, Program};
 use crate::outline::{Action, Argument, EventId, Member, Object, Objects, Outline};
 use crate::thread::{At, Threads, fields_read, held_by};
 
-#[derive(Default)]
-pub(super) struct Accesses {
-    fields: FxHashMap<FieldId, Vec<FieldAccess>>,
+/// The fields that one method touches.
+pub(super) struct Touched {
+    found: Vec<(FieldId, FieldAccess)>,
     /// Fields whose container is also reached by another way than the field.
-    leaks: FxHashSet<FieldId>,
+    leaks: Vec<FieldId>,
 }
 
-impl Accesses {
-    pub(super) fn of(program: &Program, outlines: &[Option<Outline>], threads: &Threads) -> Accesses {
-        let found: Vec<Finding<'_>> = outlines
-            .par_iter()
-            .enumerate()
-            .filter_map(|(method, outline)| Some((MethodId(method as u32), outline.as_ref()?)))
-            .map(|(method, outline)| {
-                let mut finding = Finding { threads, method, outline, found: Vec::new(), leaks: Vec::new() };
-                finding.all(program);
-                finding
-            })
-            .collect();
-        let mut accesses = Accesses::default();
-        for finding in found {
-            for (field, access) in finding.found {
-                accesses.fields.entry(field).or_default().push(access);
+impl<'s> Sharings<'s> {
+    fn touched(self, method: MethodId) -> &'s Touched {
+        self.answers.touched[method.index()].get_or_init(|| {
+            let mut found = Touched { found: Vec::new(), leaks: Vec::new() };
+            if let Some(outline) = self.outlines.get(method) {
+                let mut finding = Finding { threads: self.threads, method, outline, touched: &mut found };
+                finding.all(self.program);
             }
-            accesses.leaks.extend(finding.leaks);
-        }
-        accesses
+            Box::new(found)
+        })
     }
 
-    /// In order.
-    pub(super) fn fields(&self) -> Vec<FieldId> {
-        let mut fields: Vec<FieldId> = self.fields.keys().copied().collect();
-        fields.sort_unstable();
-        fields
+    pub(super) fn find_accesses(self, field: FieldId) -> Box<[FieldAccess]> {
+        let users = self.threads.library.users(field).iter();
+        let all = users.flat_map(|method| &self.touched(*method).found).filter(|(touched, _)| *touched == field);
+        all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect()
     }
 
-    pub(super) fn of_field(&self, field: FieldId) -> &[FieldAccess] {
-        self.fields.get(&field).map_or(&[], Vec::as_slice)
-    }
-
-    pub(super) fn leaks(&self, field: FieldId) -> bool {
-        self.leaks.contains(&field)
-    }
-
-    #[allow(clippy::iter_over_hash_type, reason = "each access is marked on its own")]
-    pub(super) fn mark_initial(&mut self, is_initial: impl Fn(FieldId, &FieldAccess) -> bool + Sync) {
-        for (field, accesses) in &mut self.fields {
-            for access in accesses {
-                access.is_initial = is_initial(*field, access);
-            }
-        }
+    /// Whether the container that a field holds is also reached by another way.
+    pub(super) fn leaks_contents(self, field: FieldId) -> bool {
+        let mut users = self.threads.library.users(field).iter();
+        users.any(|method| self.touched(*method).leaks.contains(&field))
     }
 }
 
@@ -66,8 +41,7 @@ struct Finding<'f> {
     threads: &'f Threads,
     method: MethodId,
     outline: &'f Outline,
-    found: Vec<(FieldId, FieldAccess)>,
-    leaks: Vec<FieldId>,
+    touched: &'f mut Touched,
 }
 
 impl Finding<'_> {
@@ -78,17 +52,17 @@ impl Finding<'_> {
             let access = |is_write, of_contents| FieldAccess { at, is_write, of_contents, is_initial: false };
             match &event.action {
                 Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                    self.found.extend(library.field(*field).map(|field| (field, access(false, false))));
+                    self.touched.found.extend(library.field(*field).map(|field| (field, access(false, false))));
                 }
                 Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
-                    self.found.extend(library.field(*field).map(|field| (field, access(true, false))));
+                    self.touched.found.extend(library.field(*field).map(|field| (field, access(true, false))));
                     self.leak(&stored.objects);
                 }
                 Action::Read { base, .. } => {
-                    self.found.extend(held_by(library, base).map(|field| (field, access(false, true))));
+                    self.touched.found.extend(held_by(library, base).map(|field| (field, access(false, true))));
                 }
                 Action::Write { base, stored, .. } => {
-                    self.found.extend(held_by(library, base).map(|field| (field, access(true, true))));
+                    self.touched.found.extend(held_by(library, base).map(|field| (field, access(true, true))));
                     self.leak(&stored.objects);
                 }
                 Action::Call { method, arguments, .. } => match library.model(*method) {
@@ -97,7 +71,7 @@ impl Finding<'_> {
                         let touches = model.access.reads() || model.access.writes();
                         for field in fields_read(library, self.outline, &receiver.objects) {
                             if touches {
-                                self.found.push((field, access(model.access.writes(), true)));
+                                self.touched.found.push((field, access(model.access.writes(), true)));
                             }
                         }
                         let puts = model.access.writes() || program.names.text(method.name) == "<init>";
@@ -119,7 +93,7 @@ impl Finding<'_> {
     /// What was read from a field goes elsewhere.
     fn leak(&mut self, objects: &Objects) {
         if objects.iter().any(|object| matches!(object, Object::Event(_))) {
-            self.leaks.extend(fields_read(&self.threads.library, self.outline, objects));
+            self.touched.leaks.extend(fields_read(&self.threads.library, self.outline, objects));
         }
     }
 }

@@ -1,66 +1,51 @@
 //! Writes that happen while an object is made, before others can know it.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use super::access::Accesses;
+use super::{FieldAccess, Sharings};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::outline::{Action, Argument, Event, Name, Object, Origin, Outline, Start};
+use crate::outline::{Action, Argument, Event, Member, Name, Object, Origin, Outline, Start};
+use crate::outlines::Outlines;
 use crate::thread::{At, Threads};
 
 /// Calls deeper than this are taken to let the object out.
 const MAX_DEPTH: usize = 6;
 
-pub(super) fn mark_initial(
-    program: &Program,
-    calls: &Calls,
-    outlines: &[Option<Outline>],
-    threads: &Threads,
-    accesses: &mut Accesses,
-) {
-    let starting: FxHashSet<MethodId> = threads
-        .entries()
-        .iter()
-        .flat_map(|entry| &entry.sites)
-        .chain(threads.unknown_starts())
-        .map(|site| site.at.method)
-        .collect();
-    let making = Making { program, calls, outlines, threads, starting };
-    let mut safe: FxHashMap<MethodId, bool> = FxHashMap::default();
-    for field in accesses.fields() {
-        for access in accesses.of_field(field) {
-            safe.entry(access.at.method).or_insert_with_key(|method| making.is_making(*method, MAX_DEPTH));
-        }
-    }
-    accesses.mark_initial(|_, access| {
+impl Sharings<'_> {
+    /// Whether an access happens while the object is made.
+    pub(super) fn is_initial(self, access: &FieldAccess) -> bool {
+        let starting = self.answers.starting.get_or_init(|| {
+            let sites = self.threads.entries().iter().flat_map(|entry| &entry.sites);
+            sites.chain(self.threads.unknown_starts()).map(|site| site.at.method).collect()
+        });
+        let making = Making {
+            program: self.program,
+            calls: self.calls,
+            outlines: self.outlines,
+            threads: self.threads,
+            starting,
+        };
         let Some(event) = making.event(access.at) else { return false };
-        let in_maker = safe.get(&access.at.method).copied().unwrap_or(false);
+        let method = access.at.method;
+        let in_maker = || *self.answers.making[method.index()].get_or_init(|| making.is_making(method, MAX_DEPTH));
         match &event.action {
-            Action::Read { base, .. } | Action::Write { base, .. } => {
-                let is_static = matches!(
-                    event.action,
-                    Action::Read { member: crate::outline::Member::Static(_), .. }
-                        | Action::Write { member: crate::outline::Member::Static(_), .. }
-                );
-                match base.start {
-                    _ if is_static || matches!(base.start, Start::Static(_)) => {
-                        making.is_initialiser(access.at.method) && in_maker
-                    }
-                    Start::Parameter(0) => in_maker && !making.is_initialiser(access.at.method),
-                    Start::New(register) => base.steps.is_empty() && making.is_unknown_yet(access.at, register),
-                    _ => false,
+            Action::Read { base, member, .. } | Action::Write { base, member, .. } => match base.start {
+                _ if matches!(member, Member::Static(_)) || matches!(base.start, Start::Static(_)) => {
+                    making.is_initialiser(method) && in_maker()
                 }
-            }
+                Start::Parameter(0) => !making.is_initialiser(method) && in_maker(),
+                Start::New(register) => base.steps.is_empty() && making.is_unknown_yet(access.at, register),
+                _ => false,
+            },
             // The contents of what a field holds.
             Action::Call { arguments, .. } => {
-                in_maker
-                    && arguments
-                        .first()
-                        .is_some_and(|first| starts_at_this(&first.name) || making.is_initialiser(access.at.method))
+                arguments.first().is_some_and(|first| starts_at_this(&first.name) || making.is_initialiser(method))
+                    && in_maker()
             }
             _ => false,
         }
-    });
+    }
 }
 
 fn starts_at_this(name: &Name) -> bool {
@@ -70,15 +55,15 @@ fn starts_at_this(name: &Name) -> bool {
 struct Making<'m> {
     program: &'m Program,
     calls: &'m Calls,
-    outlines: &'m [Option<Outline>],
+    outlines: Outlines<'m>,
     threads: &'m Threads,
     /// Methods that start threads.
-    starting: FxHashSet<MethodId>,
+    starting: &'m FxHashSet<MethodId>,
 }
 
 impl<'m> Making<'m> {
     fn outline(&self, method: MethodId) -> Option<&'m Outline> {
-        self.outlines.get(method.index()).and_then(Option::as_ref)
+        self.outlines.get(method)
     }
 
     fn event(&self, at: At) -> Option<&'m Event> {

@@ -1,26 +1,13 @@
 //! From accesses to an answer.
 
-use super::access::Accesses;
-use super::escape::Escapes;
-use super::{FieldAccess, Sharing};
-use crate::calls::Calls;
-use crate::class::{FieldId, Program};
-use crate::outline::Outline;
-use crate::thread::{EntryId, EntryKind, Overlap, Threads};
+use super::{Answer, FieldAccess, Sharing, Sharings};
+use crate::class::FieldId;
+use crate::thread::{EntryId, EntryKind, Overlap};
 
-pub(super) struct Deciding<'d> {
-    pub(super) program: &'d Program,
-    pub(super) calls: &'d Calls,
-    pub(super) outlines: &'d [Option<Outline>],
-    pub(super) threads: &'d Threads,
-    pub(super) accesses: &'d Accesses,
-    pub(super) escapes: &'d Escapes,
-}
-
-impl Deciding<'_> {
+impl Sharings<'_> {
     /// Of the field itself, and of the contents of what it holds.
-    pub(super) fn field(&self, field: FieldId) -> (Sharing, Option<Sharing>) {
-        let all = self.accesses.of_field(field);
+    pub(super) fn decide_field(self, field: FieldId) -> Answer {
+        let all = self.accesses(field);
         let of = |of_contents: bool| {
             let some = all.iter().filter(|access| access.of_contents == of_contents && !access.is_initial);
             some.copied().collect::<Vec<FieldAccess>>()
@@ -31,14 +18,14 @@ impl Deciding<'_> {
             if access.is_final() { Sharing::Final } else { self.decide(field, &own, self.open_writer(field)) };
         let contents = all.iter().any(|access| access.of_contents).then(|| {
             // Whoever gets hold of the container by another way is not among those who touch it here.
-            let stranger = if self.accesses.leaks(field) { self.anyone(&own) } else { None };
+            let stranger = if self.leaks_contents(field) { self.anyone(&own) } else { None };
             self.decide(field, &of(true), stranger)
         });
         (reference, contents)
     }
 
     /// Code that is not here, if it can write the field.
-    fn open_writer(&self, field: FieldId) -> Option<EntryId> {
+    fn open_writer(self, field: FieldId) -> Option<EntryId> {
         let is_open = self.program.field(field).access.is_public()
             && self.program.header(self.program.class_of_field(field)).access.is_public();
         let callers = self.threads.entries().iter().position(|entry| entry.kind == EntryKind::Callers);
@@ -46,13 +33,13 @@ impl Deciding<'_> {
     }
 
     /// Some process that may touch what one of these may touch.
-    fn anyone(&self, accesses: &[FieldAccess]) -> Option<EntryId> {
+    fn anyone(self, accesses: &[FieldAccess]) -> Option<EntryId> {
         let mut by: Vec<EntryId> = self.processes(accesses);
         by.sort_by_key(|entry| self.threads.entry(*entry).many.is_none());
         by.first().copied()
     }
 
-    fn processes(&self, accesses: &[FieldAccess]) -> Vec<EntryId> {
+    fn processes(self, accesses: &[FieldAccess]) -> Vec<EntryId> {
         let mut all: Vec<EntryId> = Vec::new();
         for access in accesses {
             for entry in self.threads.of_method(access.at.method) {
@@ -64,7 +51,7 @@ impl Deciding<'_> {
         all
     }
 
-    fn decide(&self, field: FieldId, accesses: &[FieldAccess], stranger: Option<EntryId>) -> Sharing {
+    fn decide(self, field: FieldId, accesses: &[FieldAccess], stranger: Option<EntryId>) -> Sharing {
         let writes: Vec<FieldAccess> = accesses.iter().copied().filter(|access| access.is_write).collect();
         if writes.is_empty() && stranger.is_none() {
             return Sharing::EffectivelyImmutable;
@@ -87,7 +74,7 @@ impl Deciding<'_> {
         }
         let class = self.program.class_of_field(field);
         let is_static = self.program.field(field).access.is_static();
-        if !is_static && self.escapes.is_confined(class) {
+        if !is_static && self.is_confined(class) {
             return Sharing::Confined;
         }
         if stranger.is_none() {
@@ -103,7 +90,7 @@ impl Deciding<'_> {
             Some(Overlap { first: *writer, second: *other })
         });
         let Some(conflict) = conflict else { return Sharing::NeverAtOnce };
-        if !is_static && let Some(holder) = self.escapes.owner(class) {
+        if !is_static && let Some(holder) = self.owner(class) {
             return Sharing::OwnedBy(holder);
         }
         match writers.as_slice() {
@@ -113,7 +100,7 @@ impl Deciding<'_> {
     }
 
     /// The one process that writes, if each of its writes is ordered with all others that read.
-    fn writes_before_start(&self, writes: &[FieldAccess], writers: &[EntryId], all: &[EntryId]) -> Option<EntryId> {
+    fn writes_before_start(self, writes: &[FieldAccess], writers: &[EntryId], all: &[EntryId]) -> Option<EntryId> {
         let [process] = writers else { return None };
         if self.threads.entry(*process).many.is_some() {
             return None;

@@ -5,9 +5,9 @@
 //! static field, to code that nobody sees, to a task that is started, or into a field of a class whose objects are out.
 
 use location::ClassName;
-use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
+use super::Sharings;
 use crate::calls::{Calls, Targets};
 use crate::class::{ClassId, FieldId, MethodId, Program};
 use crate::model::Returns;
@@ -30,119 +30,156 @@ enum Place {
     New(MethodId, u32),
 }
 
-pub(super) struct Escapes {
+/// Where objects go in one method.
+pub(super) struct Flows {
     /// Where a value goes from each place, sorted.
     leads: Vec<(Place, Place)>,
-    /// By class: where its objects are made.
-    made: FxHashMap<ClassId, Vec<Place>>,
-    /// Classes with objects that other threads may know, ancestors of such included.
-    out: FxHashSet<ClassId>,
-    /// By class: the field that alone holds its objects.
-    owners: FxHashMap<ClassId, FieldId>,
+    /// What it makes, each once.
+    made: Vec<(Place, ClassId)>,
 }
 
-impl Escapes {
-    pub(super) fn of(program: &Program, calls: &Calls, outlines: &[Option<Outline>], threads: &Threads) -> Escapes {
-        let found: Vec<Flows> = outlines
-            .par_iter()
-            .enumerate()
-            .filter_map(|(method, outline)| Some((MethodId(method as u32), outline.as_ref()?)))
-            .map(|(method, outline)| {
-                let mut flows = Flows { program, calls, threads, method, outline, edges: Vec::new(), made: Vec::new() };
-                flows.all();
-                flows.edges.sort_unstable();
-                flows.edges.dedup();
-                flows
-            })
-            .collect();
-        let mut leads: Vec<(Place, Place)> = Vec::with_capacity(found.iter().map(|flows| flows.edges.len()).sum());
-        let mut made: FxHashMap<ClassId, Vec<Place>> = FxHashMap::default();
-        let mut class_of: FxHashMap<Place, ClassId> = FxHashMap::default();
-        for flows in &found {
-            leads.extend(&flows.edges);
-            for (place, class) in &flows.made {
-                if let Some(class) = program.class(*class) {
-                    let known = made.entry(class).or_default();
-                    if class_of.insert(*place, class).is_none() {
-                        known.push(*place);
-                    }
-                }
-            }
-        }
-        leads.par_sort_unstable();
-        let mut comes_from: Vec<(Place, Place)> = leads.iter().map(|(from, to)| (*to, *from)).collect();
-        comes_from.par_sort_unstable();
-        let mut escapes = Escapes { leads, made, out: FxHashSet::default(), owners: FxHashMap::default() };
-        escapes.spread(program, threads, &comes_from, &class_of);
-        let out: Vec<ClassId> = program.classes().filter(|class| escapes.out.contains(class)).collect();
-        let owners: Vec<(ClassId, FieldId)> =
-            out.par_iter().filter_map(|class| Some((*class, escapes.find_owner(program, calls, *class)?))).collect();
-        escapes.owners = owners.into_iter().collect();
-        escapes
+impl<'s> Sharings<'s> {
+    fn flows(self, method: MethodId) -> &'s Flows {
+        self.answers.flows[method.index()].get_or_init(|| {
+            let Some(outline) = self.outlines.get(method) else {
+                return Box::new(Flows { leads: Vec::new(), made: Vec::new() });
+            };
+            let (program, calls, threads) = (self.program, self.calls, self.threads);
+            let mut following =
+                Following { program, calls, threads, method, outline, edges: Vec::new(), made: Vec::new() };
+            following.all();
+            let Following { edges: mut leads, made, .. } = following;
+            leads.sort_unstable();
+            leads.dedup();
+            let mut made: Vec<(Place, ClassId)> =
+                made.into_iter().filter_map(|(place, class)| Some((place, program.class(class)?))).collect();
+            made.sort_unstable();
+            made.dedup_by_key(|(place, _)| *place);
+            Box::new(Flows { leads, made })
+        })
     }
 
-    fn spread(
-        &mut self,
-        program: &Program,
-        threads: &Threads,
-        comes_from: &[(Place, Place)],
-        class_of: &FxHashMap<Place, ClassId>,
-    ) {
-        let mut pending = vec![Place::Outside];
-        pending.extend(threads.open.iter().map(|method| Place::Result(*method)));
-        let mut classes: Vec<ClassId> = Vec::new();
-        for class in program.classes() {
-            let header = program.header(class);
-            let is_open = !threads.open.is_empty() && header.access.is_public();
-            if is_open || !self.made.contains_key(&class) && !header.access.is_abstract() {
-                classes.push(class);
-            }
-            let statics = header.fields.iter().zip(program.fields_of(class));
-            pending.extend(statics.filter(|(field, _)| field.access.is_static()).map(|(_, id)| Place::Field(id)));
+    /// Tells each place that a value gets to from a place.
+    fn each_lead(self, place: Place, mut tell: impl FnMut(Place)) {
+        let mut from = |method: MethodId| beside(&self.flows(method).leads, place).for_each(&mut tell);
+        match place {
+            Place::Outside => {}
+            Place::Field(field) => self.threads.library.users(field).iter().for_each(|method| from(*method)),
+            Place::Result(method) => self.calls.callers(method).iter().for_each(|caller| from(*caller)),
+            Place::Parameter(method, _) | Place::Event(method, _) | Place::New(method, _) => from(method),
         }
-        // Whoever calls a method has the object.
-        let called = threads.open.iter().filter(|method| {
-            let own = program.method(**method);
-            !own.access.is_static() && program.names.text(own.name) != "<init>"
+    }
+
+    /// Where objects of exactly this class are made, each place once.
+    fn made(self, class: ClassId) -> Vec<Place> {
+        let constructor = self.program.names.intern("<init>");
+        let mut made = Vec::new();
+        for method in self.program.methods_of(class).filter(|method| self.program.method(*method).name == constructor) {
+            for caller in self.calls.callers(method) {
+                let all = self.flows(*caller).made.iter();
+                made.extend(all.filter(|(_, of)| *of == class).map(|(place, _)| *place));
+            }
+        }
+        made.sort_unstable();
+        made.dedup();
+        made
+    }
+
+    /// Whether other threads know objects of a class without anybody handing them over.
+    fn is_known_outside(self, class: ClassId, made: &[Place]) -> bool {
+        let (program, threads) = (self.program, self.threads);
+        let header = program.header(class);
+        let is_open = !threads.open.is_empty() && header.access.is_public();
+        if program.is_checked(class) && (is_open || made.is_empty() && !header.access.is_abstract()) {
+            return true;
+        }
+        let known = self.answers.known.get_or_init(|| {
+            // Whoever calls a method has the object.
+            let called = threads.open.iter().copied().filter(|method| {
+                let own = program.method(*method);
+                !own.access.is_static() && program.names.text(own.name) != "<init>"
+            });
+            // A task is known to the thread that runs it, and to the one that made it.
+            let runs = threads.entries().iter().filter(|entry| entry.kind != EntryKind::Main);
+            let runs = runs.filter_map(|entry| entry.method);
+            let on_objects = runs.filter(|method| !program.method(*method).access.is_static());
+            called.chain(on_objects).map(|method| program.class_of(method)).collect()
         });
-        classes.extend(called.map(|method| program.class_of(*method)));
-        // A task is known to the thread that runs it, and to the one that made it.
-        let runs = threads.entries().iter().filter(|entry| entry.kind != EntryKind::Main);
-        let runs = runs.filter_map(|entry| entry.method);
-        let on_objects = runs.filter(|method| !program.method(*method).access.is_static());
-        classes.extend(on_objects.map(|method| program.class_of(method)));
-        let mut seen: FxHashSet<Place> = FxHashSet::default();
-        loop {
-            while let Some(class) = classes.pop() {
-                if self.out.insert(class) {
-                    pending.extend(program.fields_of(class).map(Place::Field));
-                    let header = program.header(class);
-                    classes.extend(header.super_class.iter().filter_map(|parent| program.class(*parent)));
-                }
-            }
-            let Some(place) = pending.pop() else { return };
-            if seen.insert(place) {
-                pending.extend(beside(comes_from, place));
-                classes.extend(class_of.get(&place));
-            }
-        }
+        known.contains(&class)
     }
 
     /// Whether no object of the class, or of one below it, gets to another thread.
-    pub(super) fn is_confined(&self, class: ClassId) -> bool {
-        !self.out.contains(&class)
+    pub(super) fn is_confined(self, class: ClassId) -> bool {
+        let slot = &self.answers.is_out[class.0 as usize];
+        if let Some(is_out) = slot.get() {
+            return !is_out;
+        }
+        let (is_out, classes) = self.gets_out(class);
+        if !is_out {
+            // Nothing that was looked at on the way is out, either.
+            classes.into_iter().for_each(|class| {
+                let _ = self.answers.is_out[class.0 as usize].set(false);
+            });
+        }
+        let _ = slot.set(is_out);
+        !is_out
+    }
+
+    /// Whether objects of a class get out, and the classes that were looked at.
+    fn gets_out(self, class: ClassId) -> (bool, FxHashSet<ClassId>) {
+        let mut classes: FxHashSet<ClassId> = FxHashSet::default();
+        let mut seen: FxHashSet<Place> = FxHashSet::default();
+        let (mut open, mut pending) = (vec![class], Vec::new());
+        loop {
+            while let Some(class) = open.pop() {
+                match self.answers.is_out[class.0 as usize].get() {
+                    Some(true) => return (true, classes),
+                    Some(false) => continue,
+                    None if !classes.insert(class) => continue,
+                    None => {}
+                }
+                let made = self.made(class);
+                if self.is_known_outside(class, &made) {
+                    return (true, classes);
+                }
+                pending.extend(made);
+                let name = self.program.header(class).name;
+                let below = self.calls.hierarchy.subtypes(class).iter().copied();
+                open.extend(below.filter(|below| self.program.header(*below).super_class == Some(name)));
+            }
+            let Some(place) = pending.pop() else { return (false, classes) };
+            if !seen.insert(place) {
+                continue;
+            }
+            match place {
+                Place::Outside => return (true, classes),
+                Place::Result(method) if self.threads.open.binary_search(&method).is_ok() => return (true, classes),
+                Place::Field(field) if self.program.field(field).access.is_static() => return (true, classes),
+                // Whoever has the object has what it holds.
+                Place::Field(field) => open.push(self.program.class_of_field(field)),
+                _ => {}
+            }
+            self.each_lead(place, |next| pending.push(next));
+        }
     }
 
     /// The private field that alone holds all objects of a class, which only methods beside that field make.
-    pub(super) fn owner(&self, class: ClassId) -> Option<FieldId> {
-        self.owners.get(&class).copied()
-    }
-
-    fn find_owner(&self, program: &Program, calls: &Calls, class: ClassId) -> Option<FieldId> {
-        if !calls.hierarchy.subtypes(class).is_empty() {
+    pub(super) fn owner(self, class: ClassId) -> Option<FieldId> {
+        if !self.program.is_checked(class) {
             return None;
         }
-        let made = self.made.get(&class)?;
+        *self.answers.owners[class.0 as usize].get_or_init(|| self.find_owner(class))
+    }
+
+    fn find_owner(self, class: ClassId) -> Option<FieldId> {
+        let program = self.program;
+        if !self.calls.hierarchy.subtypes(class).is_empty() {
+            return None;
+        }
+        let made = self.made(class);
+        if made.is_empty() {
+            return None;
+        }
         let mut holder: Option<FieldId> = None;
         let mut seen: FxHashSet<Place> = FxHashSet::default();
         let mut results: Vec<MethodId> = Vec::new();
@@ -163,20 +200,22 @@ impl Escapes {
                 Place::Result(method) => results.push(method),
                 _ => {}
             }
-            pending.extend(beside(&self.leads, place));
+            self.each_lead(place, |next| pending.push(next));
         }
         let holder = holder.filter(|field| program.field(*field).access.is_private())?;
         let home = program.class_of_field(holder);
         let is_inside = |method: MethodId| program.class_of(method) == home;
+        let is_put = |place: Place| {
+            let mut is_put = false;
+            self.each_lead(place, |next| is_put |= next == Place::Field(holder));
+            is_put
+        };
         // Put there by the code that makes it: what comes by another way may be in two holders.
         let are_made_there = made.iter().all(|place| {
             matches!(place, Place::New(method, _) if is_inside(*method) && !program.method(*method).access.is_static())
-                && beside(&self.leads, *place).any(|next| next == Place::Field(holder))
+                && is_put(*place)
         });
-        let is_stored_again = seen
-            .iter()
-            .filter(|place| !made.contains(place))
-            .any(|place| beside(&self.leads, *place).any(|next| next == Place::Field(holder)));
+        let is_stored_again = seen.iter().filter(|place| !made.contains(place)).any(|place| is_put(*place));
         let are_kept = results.iter().all(|method| {
             program.class_of(*method) == class || is_inside(*method) && program.method(*method).access.is_private()
         });
@@ -190,7 +229,7 @@ fn beside(pairs: &[(Place, Place)], place: Place) -> impl Iterator<Item = Place>
     pairs[start..].iter().take_while(move |(first, _)| *first == place).map(|(_, second)| *second)
 }
 
-struct Flows<'f> {
+struct Following<'f> {
     program: &'f Program,
     calls: &'f Calls,
     threads: &'f Threads,
@@ -200,7 +239,7 @@ struct Flows<'f> {
     made: Vec<(Place, ClassName)>,
 }
 
-impl Flows<'_> {
+impl Following<'_> {
     fn all(&mut self) {
         for index in 0..self.outline.events.len() {
             self.event(EventId(index as u32));

@@ -10,18 +10,19 @@ mod escape;
 mod own;
 mod show;
 
-use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use std::sync::OnceLock;
+
+use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
-use crate::class::{FieldId, Program};
-use crate::outline::Outline;
+use crate::class::{ClassId, FieldId, MethodId, Program};
+use crate::outlines::Outlines;
 use crate::thread::{At, EntryId, EntryKind, Overlap, Threads};
 
 pub use show::show_field;
 
-use access::Accesses;
-use decide::Deciding;
+use access::Touched;
+use escape::Flows;
 
 /// Whether a variable is shared; if not, why not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,36 +67,90 @@ pub struct FieldAccess {
     pub is_initial: bool,
 }
 
-/// The answers for all fields that the program touches.
-pub struct Sharings {
-    accesses: Accesses,
-    fields: FxHashMap<FieldId, (Sharing, Option<Sharing>)>,
+/// The answers that have been found so far, and what they were found from.
+pub struct Answers {
+    /// By method: the fields that it touches, and where objects go in it.
+    touched: Vec<OnceLock<Box<Touched>>>,
+    flows: Vec<OnceLock<Box<Flows>>>,
+    /// By method: whether it runs before others know its object.
+    making: Vec<OnceLock<bool>>,
+    /// By field.
+    accesses: Vec<OnceLock<Box<[FieldAccess]>>>,
+    fields: Vec<OnceLock<Answer>>,
+    /// By class: whether other threads may know its objects, and the field that alone holds them.
+    is_out: Vec<OnceLock<bool>>,
+    owners: Vec<OnceLock<Option<FieldId>>>,
+    /// Classes with objects that other threads know from the start.
+    known: OnceLock<FxHashSet<ClassId>>,
+    /// Methods that start threads.
+    starting: OnceLock<FxHashSet<MethodId>>,
 }
 
-impl Sharings {
-    pub fn of(program: &Program, calls: &Calls, outlines: &[Option<Outline>], threads: &Threads) -> Sharings {
-        let mut accesses = Accesses::of(program, outlines, threads);
-        construct::mark_initial(program, calls, outlines, threads, &mut accesses);
-        let escapes = escape::Escapes::of(program, calls, outlines, threads);
-        let deciding = Deciding { program, calls, outlines, threads, accesses: &accesses, escapes: &escapes };
-        let fields: Vec<FieldId> = accesses.fields();
-        let fields = fields.par_iter().map(|field| (*field, deciding.field(*field))).collect::<Vec<_>>();
-        Sharings { fields: fields.into_iter().collect(), accesses }
+/// Of a field itself, and of the contents of what it holds.
+type Answer = (Sharing, Option<Sharing>);
+
+fn slots<T>(count: usize) -> Vec<OnceLock<T>> {
+    (0..count).map(|_| OnceLock::new()).collect()
+}
+
+impl Answers {
+    pub fn new(program: &Program) -> Answers {
+        let (methods, fields) = (program.known_method_count(), program.class_of_field.len());
+        let classes = program.known_class_count();
+        Answers {
+            touched: slots(methods),
+            flows: slots(methods),
+            making: slots(methods),
+            accesses: slots(fields),
+            fields: slots(fields),
+            is_out: slots(classes),
+            owners: slots(classes),
+            known: OnceLock::new(),
+            starting: OnceLock::new(),
+        }
+    }
+}
+
+/// Answers for all fields that the program touches, each found when it is first asked for. One thread finds one answer:
+/// to wait for others there could be to wait for oneself.
+#[derive(Clone, Copy)]
+pub struct Sharings<'s> {
+    program: &'s Program,
+    calls: &'s Calls,
+    outlines: Outlines<'s>,
+    threads: &'s Threads,
+    answers: &'s Answers,
+}
+
+impl<'s> Sharings<'s> {
+    pub fn new(
+        program: &'s Program,
+        calls: &'s Calls,
+        outlines: Outlines<'s>,
+        threads: &'s Threads,
+        answers: &'s Answers,
+    ) -> Sharings<'s> {
+        Sharings { program, calls, outlines, threads, answers }
     }
 
     /// Whether the field itself is shared; none if nothing touches it.
-    pub fn field(&self, field: FieldId) -> Option<Sharing> {
-        self.fields.get(&field).map(|(sharing, _)| *sharing)
+    pub fn field(self, field: FieldId) -> Option<Sharing> {
+        Some(self.answer(field)?.0)
     }
 
     /// Whether the contents of the container or array that the field holds are shared; none if nothing touches them.
-    pub fn contents(&self, field: FieldId) -> Option<Sharing> {
-        self.fields.get(&field).and_then(|(_, contents)| *contents)
+    pub fn contents(self, field: FieldId) -> Option<Sharing> {
+        self.answer(field)?.1
+    }
+
+    fn answer(self, field: FieldId) -> Option<Answer> {
+        let is_touched = !self.accesses(field).is_empty();
+        is_touched.then(|| *self.answers.fields[field.0 as usize].get_or_init(|| self.decide_field(field)))
     }
 
     /// All events that touch the field or its contents, in the order of methods.
-    pub fn accesses(&self, field: FieldId) -> &[FieldAccess] {
-        self.accesses.of_field(field)
+    pub fn accesses(self, field: FieldId) -> &'s [FieldAccess] {
+        self.answers.accesses[field.0 as usize].get_or_init(|| self.find_accesses(field))
     }
 }
 

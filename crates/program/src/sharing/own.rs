@@ -2,16 +2,15 @@
 
 use rustc_hash::FxHashSet;
 
-use super::FieldAccess;
-use super::decide::Deciding;
+use super::{FieldAccess, Sharings};
 use crate::class::{FieldId, MethodId};
 use crate::outline::{Action, Object, Start};
 use crate::thread::{EntryId, EntryKind};
 
-impl Deciding<'_> {
+impl Sharings<'_> {
     /// The entry whose processes each touch a field of their own object, if that is all; accesses of the process that
     /// starts them count only where they are ordered.
-    pub(super) fn own_task(&self, field: FieldId, accesses: &[FieldAccess]) -> Option<EntryId> {
+    pub(super) fn own_task(self, field: FieldId, accesses: &[FieldAccess]) -> Option<EntryId> {
         let class = self.program.class_of_field(field);
         let entry = self.threads.entries().iter().position(|entry| {
             let Some(run) = entry.method else { return false };
@@ -44,7 +43,7 @@ impl Deciding<'_> {
     }
 
     /// Whether no two processes of an entry run on one object.
-    fn has_own_objects(&self, id: EntryId) -> bool {
+    fn has_own_objects(self, id: EntryId) -> bool {
         let entry = self.threads.entry(id);
         if entry.many.is_none() {
             return true;
@@ -54,7 +53,7 @@ impl Deciding<'_> {
             && entry.objects.iter().all(|object| {
                 let Some((method, register)) = *object else { return false };
                 let in_loop = |wanted: &dyn Fn(&Action) -> bool| {
-                    let events = self.outlines[method.index()].iter().flat_map(|outline| &outline.events);
+                    let events = self.outlines.get(method).into_iter().flat_map(|outline| &outline.events);
                     events.into_iter().any(|event| event.in_loop && wanted(&event.action))
                 };
                 let is_made_in_loop = in_loop(&|action| {
@@ -65,8 +64,9 @@ impl Deciding<'_> {
                 });
                 let is_started_in_loop = entry.sites.iter().any(|site| {
                     site.at.method == method
-                        && self.outlines[method.index()]
-                            .as_ref()
+                        && self
+                            .outlines
+                            .get(method)
                             .and_then(|outline| outline.events.get(site.at.event.index()))
                             .is_some_and(|event| event.in_loop)
                 });
@@ -76,8 +76,8 @@ impl Deciding<'_> {
             })
     }
 
-    fn is_through_this(&self, access: &FieldAccess) -> bool {
-        let Some(outline) = &self.outlines[access.at.method.index()] else { return false };
+    fn is_through_this(self, access: &FieldAccess) -> bool {
+        let Some(outline) = self.outlines.get(access.at.method) else { return false };
         match outline.events.get(access.at.event.index()).map(|event| &event.action) {
             Some(Action::Read { base, .. } | Action::Write { base, .. }) => base.start == Start::Parameter(0),
             Some(Action::Call { arguments, .. }) => {
@@ -88,7 +88,7 @@ impl Deciding<'_> {
     }
 
     /// Whether a method only ever runs on the object of the task that runs it.
-    fn is_own_method(&self, method: MethodId, run: MethodId, seen: &mut FxHashSet<MethodId>) -> bool {
+    fn is_own_method(self, method: MethodId, run: MethodId, seen: &mut FxHashSet<MethodId>) -> bool {
         if method == run || !seen.insert(method) {
             return true;
         }
@@ -99,7 +99,7 @@ impl Deciding<'_> {
         let callers = self.calls.callers(method);
         !callers.is_empty()
             && callers.iter().all(|caller| {
-                let Some(outline) = &self.outlines[caller.index()] else { return false };
+                let Some(outline) = self.outlines.get(*caller) else { return false };
                 let on_this = outline.events.iter().all(|event| match &event.action {
                     Action::Call { method: called, arguments, .. }
                         if called.name == name.name && called.descriptor == name.descriptor =>

@@ -16,7 +16,7 @@ pub fn show_field(
     program: &Program,
     summaries: &Summaries,
     threads: &Threads,
-    sharings: &Sharings,
+    sharings: Sharings<'_>,
     field: FieldId,
 ) -> String {
     let mut text = format!("{}\n", program.readable_field(field));

@@ -1,6 +1,7 @@
 //! Puts callees' summaries into an outline.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
@@ -11,13 +12,17 @@ use super::decide::{Guard, used};
 use super::holding::Holdings;
 use super::influences::Gathering;
 use super::inside::is_local;
-use super::order::components;
-use super::{Access, AccessId, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary, SummarySection};
+use super::order::{components, levels};
+use super::{
+    Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
+    SummarySection,
+};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
     Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
 };
+use crate::outlines::OutlineCache;
 use crate::path::MAX_STEPS;
 
 /// Rounds within a component of methods that call each other.
@@ -28,8 +33,12 @@ const MAX_PASSES: usize = 4;
 
 /// Outlines and summaries of all methods that were asked for.
 pub struct Summaries {
-    pub outlines: Vec<Option<Outline>>,
-    pub summaries: Vec<Option<Summary>>,
+    pub outlines: Arc<OutlineCache>,
+    /// By method: whether it was asked for.
+    wanted: Vec<bool>,
+    /// Outlines of methods that are atomic.
+    enclosed: FxHashMap<MethodId, Outline>,
+    summaries: Vec<Option<Box<Summary>>>,
     pub holdings: Holdings,
 }
 
@@ -38,34 +47,43 @@ impl Summaries {
     pub fn of(
         program: &Program,
         calls: &Calls,
+        outlines: Arc<OutlineCache>,
         atomic: &[MethodId],
-        wanted: impl Fn(MethodId) -> bool + Sync,
+        wanted: impl Fn(MethodId) -> bool,
     ) -> Summaries {
-        let mut outlines = outlines(program, &wanted);
-        for method in atomic {
-            if let Some(outline) = &mut outlines[method.index()] {
-                crate::atomic::enclose(program, outline);
+        let count = program.known_method_count();
+        let wanted: Vec<bool> = (0..count as u32).map(|method| wanted(MethodId(method))).collect();
+        outlines.make(program, |method| wanted[method.index()]);
+        let mut enclosed = FxHashMap::default();
+        for method in atomic.iter().filter(|method| wanted[method.index()]) {
+            if let Some(mut outline) = outlines.made(*method).cloned() {
+                crate::atomic::enclose(program, &mut outline);
+                enclosed.insert(*method, outline);
             }
         }
-        let holdings = Holdings::of(program, calls, &outlines);
-        let mut all = Summaries { outlines, summaries: Vec::new(), holdings };
-        all.summaries.resize_with(program.known_method_count(), || None);
-        for level in levels(calls, components(calls, program.known_method_count(), &wanted)) {
+        let holdings = Holdings::default();
+        let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings };
+        all.holdings = Holdings::of(program, calls, program.methods().filter_map(|method| all.outline(method)));
+        all.summaries.resize_with(count, || None);
+        for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
             let done: Vec<Vec<(MethodId, Summary)>> =
                 level.par_iter().map(|component| all.component(program, calls, component)).collect();
             for (method, summary) in done.into_iter().flatten() {
-                all.summaries[method.index()] = Some(summary);
+                all.summaries[method.index()] = Some(Box::new(summary));
             }
         }
         all
     }
 
     pub fn summary(&self, method: MethodId) -> Option<&Summary> {
-        self.summaries[method.index()].as_ref()
+        self.summaries[method.index()].as_deref()
     }
 
     pub fn outline(&self, method: MethodId) -> Option<&Outline> {
-        self.outlines[method.index()].as_ref()
+        if !self.wanted[method.index()] {
+            return None;
+        }
+        self.enclosed.get(&method).or_else(|| self.outlines.made(method))
     }
 
     fn component(&self, program: &Program, calls: &Calls, members: &[MethodId]) -> Vec<(MethodId, Summary)> {
@@ -113,41 +131,6 @@ impl Summaries {
         }
         members.iter().zip(done).filter_map(|(member, summary)| Some((*member, summary?))).collect()
     }
-}
-
-/// By method: its outline, if `wanted` accepts it and it has code that can be read.
-pub(crate) fn outlines(program: &Program, wanted: impl Fn(MethodId) -> bool + Sync) -> Vec<Option<Outline>> {
-    let mut outlines: Vec<Option<Outline>> = Vec::new();
-    outlines.resize_with(program.known_method_count(), || None);
-    let matters = |_: MethodName| true;
-    let made = program.visit_bodies(wanted, |method, body| (method, crate::outline::outline(program, &body, matters)));
-    for (method, outline) in made.into_iter().flatten() {
-        outlines[method.index()] = Some(outline);
-    }
-    outlines
-}
-
-/// Components grouped so that each group needs only earlier ones.
-fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId>>> {
-    let highest = components.iter().flatten().map(|method| method.index() + 1).max().unwrap_or(0);
-    let mut level_of = vec![None; highest];
-    let mut levels: Vec<Vec<Vec<MethodId>>> = Vec::new();
-    for component in components {
-        let below = component
-            .iter()
-            .flat_map(|method| calls.callees(*method))
-            .filter_map(|callee| level_of.get(callee.index()).copied().flatten())
-            .max();
-        let level = below.map_or(0, |below: usize| below + 1);
-        for method in &component {
-            level_of[method.index()] = Some(level);
-        }
-        if levels.len() == level {
-            levels.push(Vec::new());
-        }
-        levels[level].push(component);
-    }
-    levels
 }
 
 /// What composing the methods of one component needs to know.
@@ -447,7 +430,7 @@ impl Composing<'_, '_> {
             is_compound: false,
             is_repeatable: false,
             is_keyed: false,
-            compared: if value.is_some() { self.compared(event) } else { Vec::new() },
+            compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },
         })
     }
 

@@ -2,7 +2,7 @@
 
 use super::compose::Composing;
 use super::influences::Gathering;
-use super::{Compared, Influences, Root};
+use super::{Compared, Comparisons, Influences, Root};
 use crate::outline::{Event, EventId, Origin, Outline, SectionSet};
 
 /// A call that returns only if something holds.
@@ -86,7 +86,7 @@ impl Composing<'_, '_> {
     }
 
     /// The comparisons that an event takes for granted.
-    pub(super) fn compared(&self, event: &Event) -> Vec<Compared> {
+    pub(super) fn compared(&self, event: &Event) -> Comparisons {
         let agreed = event.agreed.iter().map(|one| (*one, true));
         let differed = event.differed.iter().filter(|one| !event.agreed.contains(one)).map(|one| (*one, false));
         agreed

@@ -28,10 +28,10 @@ pub struct Holdings {
 }
 
 impl Holdings {
-    pub(super) fn of(program: &Program, calls: &Calls, outlines: &[Option<Outline>]) -> Holdings {
+    pub(super) fn of<'o>(program: &Program, calls: &Calls, outlines: impl Iterator<Item = &'o Outline>) -> Holdings {
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
-        for outline in outlines.iter().flatten() {
+        for outline in outlines {
             for event in &outline.events {
                 let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
                 else {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
-use super::{Influence, Root};
+use super::{Compared, Influence, Root};
 use crate::outline::SectionSet;
 
 /// More influences than this are cut.
@@ -55,6 +55,25 @@ impl<'i> IntoIterator for &'i Influences {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+/// Comparisons, shared by all accesses that have them.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Comparisons(Option<Arc<[Compared]>>);
+
+impl Deref for Comparisons {
+    type Target = [Compared];
+
+    fn deref(&self) -> &[Compared] {
+        self.0.as_deref().unwrap_or_default()
+    }
+}
+
+impl FromIterator<Compared> for Comparisons {
+    fn from_iter<I: IntoIterator<Item = Compared>>(all: I) -> Comparisons {
+        let all: SmallVec<[Compared; 4]> = all.into_iter().collect();
+        Comparisons((!all.is_empty()).then(|| all.into_iter().collect()))
     }
 }
 

@@ -6,7 +6,8 @@ use location::MethodName;
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{
-    Access, AccessId, Compared, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary, SummarySection,
+    Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary,
+    SummarySection,
 };
 use crate::class::MethodId;
 use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
@@ -137,7 +138,10 @@ impl Composing<'_, '_> {
         let control =
             if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
         let asked = if is_full || callee.accesses.is_empty() { Influences::default() } else { self.guards(event) };
-        let mut through = Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held };
+        let writes = !is_full && callee.accesses.iter().any(|access| access.is_write);
+        let compared = if writes { self.compared(event) } else { Comparisons::default() };
+        let mut through =
+            Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held, known: Vec::new() };
         // Accesses that stand together mostly have the same control.
         let mut last: Option<(&Influences, Influences)> = None;
         for access in &callee.accesses {
@@ -165,7 +169,9 @@ impl Composing<'_, '_> {
                 value: through.of(&access.value),
                 address: through.of(&access.address),
                 control: decided,
-                guards: {
+                guards: if access.guards.is_empty() {
+                    asked.clone()
+                } else {
                     let mut guards = Gathering::default();
                     through.gather(&mut guards, &access.guards);
                     guards.add_all(&asked);
@@ -175,16 +181,16 @@ impl Composing<'_, '_> {
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
                 is_keyed: access.is_keyed,
-                compared: access
-                    .compared
-                    .iter()
-                    .map(|one| Compared {
+                compared: if access.compared.is_empty() {
+                    if access.is_write { compared.clone() } else { Comparisons::default() }
+                } else {
+                    let own = access.compared.iter().map(|one| Compared {
                         sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
                         are_equal: one.are_equal,
-                    })
-                    .filter(|one| one.sides.iter().all(|side| !side.is_empty()))
-                    .chain(if access.is_write { self.compared(event) } else { Vec::new() })
-                    .collect(),
+                    });
+                    let own = own.filter(|one| one.sides.iter().all(|side| !side.is_empty()));
+                    own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect()
+                },
             };
             let added = self.add_access(put);
             through.accesses.push(added);
@@ -226,13 +232,28 @@ struct Through<'t> {
     accesses: Vec<Option<AccessId>>,
     sections: &'t [Option<usize>],
     held: SectionSet,
+    /// What the last sets have become: accesses that stand together mostly share theirs.
+    known: Vec<(Influences, Influences)>,
 }
 
+/// How many sets are looked at again.
+const MAX_KNOWN: usize = 8;
+
 impl Through<'_> {
-    fn of(&self, influences: &Influences) -> Influences {
+    fn of(&mut self, influences: &Influences) -> Influences {
+        if influences.is_empty() {
+            return Influences::default();
+        }
+        if let Some((_, known)) = self.known.iter().rev().take(MAX_KNOWN).find(|(from, _)| from.is_same(influences)) {
+            return known.clone();
+        }
         let mut all = Gathering::default();
         self.gather(&mut all, influences);
-        all.finish()
+        let all = all.finish();
+        if self.is_settled(influences) {
+            self.known.push((influences.clone(), all.clone()));
+        }
+        all
     }
 
     fn gather(&self, all: &mut Gathering, influences: &Influences) {

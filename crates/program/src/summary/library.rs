@@ -8,7 +8,7 @@ use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::instantiate::Around;
-use super::{Access, Influences, Root, SummarySection};
+use super::{Access, Comparisons, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
 use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Start};
@@ -171,7 +171,7 @@ impl Composing<'_, '_> {
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
                     is_keyed: model.key.is_some(),
-                    compared: if is_write { self.compared(event) } else { Vec::new() },
+                    compared: if is_write { self.compared(event) } else { Comparisons::default() },
                 });
                 if !is_write {
                     seen = added;

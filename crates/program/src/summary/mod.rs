@@ -24,10 +24,9 @@ use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, SectionSet};
 
 pub use compose::Summaries;
-pub(crate) use compose::outlines;
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
-pub use influences::Influences;
+pub use influences::{Comparisons, Influences};
 pub use order::components;
 pub(crate) use order::components_of;
 pub use uses::{LateUse, LateUseKind};
@@ -114,7 +113,7 @@ pub struct Access {
     /// Of a library object: it touches what one key or element stands for, and no more.
     pub is_keyed: bool,
     /// Of a write: the comparisons that must have come out in one way for it to happen.
-    pub compared: Vec<Compared>,
+    pub compared: Comparisons,
 }
 
 /// Two values that were compared.

@@ -74,3 +74,26 @@ pub(crate) fn components_of<'c>(
     }
     components
 }
+
+/// Components grouped so that each group needs only earlier ones.
+pub(super) fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId>>> {
+    let highest = components.iter().flatten().map(|method| method.index() + 1).max().unwrap_or(0);
+    let mut level_of = vec![None; highest];
+    let mut levels: Vec<Vec<Vec<MethodId>>> = Vec::new();
+    for component in components {
+        let below = component
+            .iter()
+            .flat_map(|method| calls.callees(*method))
+            .filter_map(|callee| level_of.get(callee.index()).copied().flatten())
+            .max();
+        let level = below.map_or(0, |below: usize| below + 1);
+        for method in &component {
+            level_of[method.index()] = Some(level);
+        }
+        if levels.len() == level {
+            levels.push(Vec::new());
+        }
+        levels[level].push(component);
+    }
+    levels
+}

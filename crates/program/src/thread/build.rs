@@ -14,11 +14,11 @@ use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::{Library, is_checked_code, supertypes};
 use crate::model::Times;
-use crate::outline::Outline;
+use crate::outlines::Outlines;
 
-pub(super) fn threads(program: &Program, calls: &Calls, outlines: &[Option<Outline>], world: World) -> Threads {
+pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, world: World) -> Threads {
     let library = Library::of(program, calls);
-    let stores = Stores::of(&library, outlines);
+    let stores = Stores::new(program);
     let finder = Finder { program, calls, outlines, library: &library, stores: &stores };
     let sites = Sites::of(&finder);
     let started = started_lambdas(&finder, &sites.starts);

@@ -115,7 +115,7 @@ impl Finder<'_> {
     }
 
     pub(super) fn elements_of_field(&self, field: FieldId, wanted: ClassName, found: &mut Found, depth: usize) {
-        let (puts, stores) = (self.stores.held_in(field), self.stores.of_field(field));
+        let (puts, stores) = (self.held_in(field), self.stores_of(field));
         if puts.len() + stores.len() > MAX_SITES || puts.is_empty() && stores.is_empty() {
             return self.by_type(wanted, found);
         }

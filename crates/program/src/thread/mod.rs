@@ -23,7 +23,8 @@ use smallvec::SmallVec;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::Library;
-use crate::outline::{EventId, Outline};
+use crate::outline::EventId;
+use crate::outlines::Outlines;
 
 pub(crate) use bits::Bits;
 pub use show::show_threads;
@@ -123,7 +124,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    pub fn of(program: &Program, calls: &Calls, outlines: &[Option<Outline>], world: World) -> Threads {
+    pub fn of(program: &Program, calls: &Calls, outlines: Outlines<'_>, world: World) -> Threads {
         build::threads(program, calls, outlines, world)
     }
 
@@ -155,21 +156,21 @@ impl Threads {
     }
 
     /// How an event of a method, when `process` runs it, is ordered with all processes of `other`.
-    pub fn ordered(&self, outlines: &[Option<Outline>], process: EntryId, at: At, other: EntryId) -> Option<Ordered> {
+    pub fn ordered(&self, outlines: Outlines<'_>, process: EntryId, at: At, other: EntryId) -> Option<Ordered> {
         self.orders.ordered(outlines, process, at, other)
     }
 
     /// Whether an event happens before anything is started by the process that runs it, whichever that is.
-    pub fn is_before_start(&self, outlines: &[Option<Outline>], method: MethodId, event: EventId) -> bool {
+    pub fn is_before_start(&self, outlines: Outlines<'_>, method: MethodId, event: EventId) -> bool {
         self.is_always(outlines, method, event, Ordered::BeforeStart)
     }
 
     /// Whether an event happens after everything that was started by the process that runs it is over.
-    pub fn is_after_join(&self, outlines: &[Option<Outline>], method: MethodId, event: EventId) -> bool {
+    pub fn is_after_join(&self, outlines: Outlines<'_>, method: MethodId, event: EventId) -> bool {
         self.is_always(outlines, method, event, Ordered::AfterJoin)
     }
 
-    fn is_always(&self, outlines: &[Option<Outline>], method: MethodId, event: EventId, wanted: Ordered) -> bool {
+    fn is_always(&self, outlines: Outlines<'_>, method: MethodId, event: EventId, wanted: Ordered) -> bool {
         let at = At { method, event };
         let processes = self.of_method(method);
         !processes.is_empty()

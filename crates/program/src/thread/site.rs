@@ -88,12 +88,10 @@ pub(super) struct Sites {
 
 impl Sites {
     pub(super) fn of(finder: &Finder<'_>) -> Sites {
-        let found: Vec<(Vec<Site>, Vec<Join>)> = (0..finder.outlines.len() as u32)
-            .into_par_iter()
-            .map(MethodId)
-            .filter(|method| finder.may_start(*method))
-            .map(|method| finder.sites(method))
-            .collect();
+        let methods: Vec<MethodId> = finder.program.methods().collect();
+        let starting: Vec<MethodId> = methods.into_par_iter().filter(|method| finder.may_start(*method)).collect();
+        finder.outlines.make(|method| starting.binary_search(&method).is_ok());
+        let found: Vec<(Vec<Site>, Vec<Join>)> = starting.par_iter().map(|method| finder.sites(*method)).collect();
         let mut sites = Sites { starts: Vec::new(), joins: Vec::new() };
         for (starts, joins) in found {
             sites.starts.extend(starts);
@@ -358,7 +356,7 @@ impl Finder<'_> {
                             crate::outline::Member::Field(field) | crate::outline::Member::Static(field) => *field,
                             _ => return Threads::Many,
                         };
-                        match self.library.field(field).map_or(&[][..], |field| self.stores.of_field(field)) {
+                        match self.library.field(field).map_or(&[][..], |field| self.stores_of(field)) {
                             [only] => match self.event(*only).map(|event| &event.action) {
                                 Some(Action::Write { stored, .. }) => self.pool(only.method, &stored.objects, depth),
                                 _ => Threads::Many,

@@ -1,15 +1,17 @@
 //! From an object that is started back to the methods that run: what made it, what it wraps, what a field or a
 //! container holds. Where nothing tells, every class that fits.
 
+use std::sync::OnceLock;
+
 use location::{ClassName, MethodName};
-use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
 use crate::class::{ClassId, FieldId, MethodId, Program};
 use crate::library::{Library, is_checked_code};
 use crate::model::Returns;
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Objects, Outline, Start};
+use crate::outlines::Outlines;
 
 /// An event of a method.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -35,39 +37,49 @@ pub(super) const MAX_SITES: usize = 48;
 /// More classes than this that might run say nothing.
 const MAX_CLASSES: usize = 64;
 
-/// Writes to fields and to what fields hold, of the whole program.
+/// Writes to a field, and to what it holds.
 #[derive(Default)]
+struct StoresOf {
+    own: Vec<At>,
+    /// Events that put something into the container or array that it holds.
+    puts: Vec<At>,
+}
+
+/// Writes to fields and to what fields hold, found when a field is first asked for.
 pub(crate) struct Stores {
-    /// By field: writes of it.
-    fields: FxHashMap<FieldId, Vec<At>>,
-    /// By field: events that put something into the container or array it holds.
-    puts: FxHashMap<FieldId, Vec<At>>,
+    fields: Vec<OnceLock<Box<StoresOf>>>,
 }
 
 impl Stores {
-    pub(crate) fn of(library: &Library, outlines: &[Option<Outline>]) -> Stores {
-        let found: Vec<Vec<(FieldId, At, bool)>> = outlines
-            .par_iter()
-            .enumerate()
-            .map(|(method, outline)| {
-                let Some(outline) = outline else { return Vec::new() };
-                stores_of(library, MethodId(method as u32), outline)
-            })
-            .collect();
-        let mut stores = Stores::default();
-        for (field, at, is_put) in found.into_iter().flatten() {
-            let index = if is_put { &mut stores.puts } else { &mut stores.fields };
-            index.entry(field).or_default().push(at);
-        }
-        stores
+    pub(crate) fn new(program: &Program) -> Stores {
+        Stores { fields: (0..program.class_of_field.len()).map(|_| OnceLock::new()).collect() }
+    }
+}
+
+impl<'f> Finder<'f> {
+    /// Writes of a field, in the order of methods.
+    pub(super) fn stores_of(&self, field: FieldId) -> &'f [At] {
+        &self.stores_to(field).own
     }
 
-    pub(crate) fn of_field(&self, field: FieldId) -> &[At] {
-        self.fields.get(&field).map_or(&[], Vec::as_slice)
+    /// Events that put something into the container or array that a field holds.
+    pub(super) fn held_in(&self, field: FieldId) -> &'f [At] {
+        &self.stores_to(field).puts
     }
 
-    pub(crate) fn held_in(&self, field: FieldId) -> &[At] {
-        self.puts.get(&field).map_or(&[], Vec::as_slice)
+    fn stores_to(&self, field: FieldId) -> &'f StoresOf {
+        self.stores.fields[field.0 as usize].get_or_init(|| {
+            let mut stores = StoresOf::default();
+            for method in self.library.users(field) {
+                let Some(outline) = self.outline(*method) else { continue };
+                for (touched, at, is_put) in stores_of(self.library, *method, outline) {
+                    if touched == field {
+                        if is_put { stores.puts.push(at) } else { stores.own.push(at) }
+                    }
+                }
+            }
+            Box::new(stores)
+        })
     }
 }
 
@@ -118,7 +130,7 @@ pub(crate) fn fields_read(library: &Library, outline: &Outline, objects: &Object
 pub(crate) struct Finder<'f> {
     pub(crate) program: &'f Program,
     pub(crate) calls: &'f Calls,
-    pub(crate) outlines: &'f [Option<Outline>],
+    pub(crate) outlines: Outlines<'f>,
     pub(crate) library: &'f Library,
     pub(crate) stores: &'f Stores,
 }
@@ -134,7 +146,7 @@ pub(crate) struct Found {
 
 impl<'f> Finder<'f> {
     pub(crate) fn outline(&self, method: MethodId) -> Option<&'f Outline> {
-        self.outlines.get(method.index()).and_then(Option::as_ref)
+        self.outlines.get(method)
     }
 
     pub(crate) fn event(&self, at: At) -> Option<&'f Event> {
@@ -202,7 +214,7 @@ impl<'f> Finder<'f> {
         match &event.action {
             Action::Lambda { method, .. } => self.lambda(at, *method, found),
             Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                let stores = self.library.field(*field).map_or(&[][..], |field| self.stores.of_field(field));
+                let stores = self.library.field(*field).map_or(&[][..], |field| self.stores_of(field));
                 if stores.is_empty() || stores.len() > MAX_SITES {
                     return self.by_type(self.type_of(field.descriptor).unwrap_or(wanted), found);
                 }

@@ -16,7 +16,7 @@ use super::site::Sites;
 use super::task::{At, Finder};
 use super::{Entry, EntryId, EntryKind, Ordered};
 use crate::class::MethodId;
-use crate::outline::Outline;
+use crate::outlines::Outlines;
 
 /// More starts than this are not told apart.
 const MAX_SITES: usize = 1_000;
@@ -41,6 +41,14 @@ struct Process {
     started: Vec<EntryId>,
     /// By site: what may be running just before it, if this process comes there.
     before: Vec<Option<Bits>>,
+}
+
+/// An entry that runs once and starts others.
+struct Leading {
+    entry: EntryId,
+    method: MethodId,
+    /// Entries that only this one leads to.
+    started: Vec<EntryId>,
 }
 
 #[derive(Default)]
@@ -78,8 +86,16 @@ impl Orders {
                 orders.sites_of[entry.index()].push(site);
             }
         }
+        let leading = orders.leading(starts);
+        if leading.is_empty() {
+            return orders;
+        }
         let launched = orders.launched(starts);
-        let relevant = relevant(finder, starts);
+        let mut relevant = relevant(finder, starts);
+        // Nothing is asked of methods that only others run.
+        let is_led = |entry: &EntryId| leading.iter().any(|leading| leading.entry == *entry);
+        relevant.retain(|method| starts.rows.of(*method).iter().any(is_led));
+        finder.outlines.make(|method| relevant.contains(&method));
         let mut at_method: FxHashMap<MethodId, Here> = FxHashMap::default();
         for (index, site) in starts.sites.starts.iter().enumerate() {
             at_method.entry(site.at.method).or_default().starts.push(index);
@@ -102,7 +118,7 @@ impl Orders {
                 }
             }
         }
-        orders.processes(finder, graph, components, starts);
+        orders.processes(finder, graph, components, starts, leading);
         orders
     }
 
@@ -126,22 +142,37 @@ impl Orders {
         launched
     }
 
-    fn processes(&mut self, finder: &Finder<'_>, graph: &Graph, components: &[Vec<MethodId>], starts: &Starts<'_>) {
+    /// The entries that run once and start others.
+    fn leading(&self, starts: &Starts<'_>) -> Vec<Leading> {
+        let mut leading = Vec::new();
         for (index, entry) in starts.entries.iter().enumerate() {
             let id = EntryId(index as u32);
             let starts_some = self.sites.iter().any(|at| starts.rows.reaches(id, at.method));
             let Some(method) = entry.method.filter(|_| entry.many.is_none() && starts_some) else { continue };
-            if self.processes.len() == MAX_PROCESSES {
-                return;
+            if leading.len() == MAX_PROCESSES {
+                break;
             }
             let started = self.only_from(starts, id);
-            if started.is_empty() {
-                continue;
+            if !started.is_empty() {
+                leading.push(Leading { entry: id, method, started });
             }
-            let at_entry = self.top_down(finder, graph, components, starts, id, method);
+        }
+        leading
+    }
+
+    fn processes(
+        &mut self,
+        finder: &Finder<'_>,
+        graph: &Graph,
+        components: &[Vec<MethodId>],
+        starts: &Starts<'_>,
+        leading: Vec<Leading>,
+    ) {
+        for Leading { entry, method, started } in leading {
+            let at_entry = self.top_down(finder, graph, components, starts, entry, method);
             let mut process = Process { at_entry, started, before: Vec::new() };
             process.before = self.sites.iter().map(|at| self.state_at(finder.outlines, &process, *at)).collect();
-            self.by_entry.insert(id, self.processes.len());
+            self.by_entry.insert(entry, self.processes.len());
             self.processes.push(process);
         }
     }
@@ -256,9 +287,9 @@ impl Orders {
     }
 
     /// What may be running just before an event.
-    fn state_at(&self, outlines: &[Option<Outline>], process: &Process, at: At) -> Option<Bits> {
+    fn state_at(&self, outlines: Outlines<'_>, process: &Process, at: At) -> Option<Bits> {
         let entry = process.at_entry.get(&at.method)?;
-        let outline = outlines.get(at.method.index())?.as_ref()?;
+        let outline = outlines.get(at.method)?;
         let Some(own) = self.methods.get(&at.method) else { return Some(entry.clone()) };
         let block = outline.events.get(at.event.index())?.block as usize;
         let mut state = self.states(outline, own, entry.clone())[block].clone()?;
@@ -269,13 +300,7 @@ impl Orders {
         Some(state)
     }
 
-    pub(super) fn ordered(
-        &self,
-        outlines: &[Option<Outline>],
-        process: EntryId,
-        at: At,
-        other: EntryId,
-    ) -> Option<Ordered> {
+    pub(super) fn ordered(&self, outlines: Outlines<'_>, process: EntryId, at: At, other: EntryId) -> Option<Ordered> {
         let process = &self.processes[*self.by_entry.get(&process)?];
         if !process.started.contains(&other) {
             return None;
