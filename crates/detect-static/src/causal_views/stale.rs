@@ -10,6 +10,7 @@ use super::paper::left;
 use super::rules::is_known;
 use super::skew::Skews;
 use super::views::{Item, Pair, common};
+use crate::stale_values::contention::is_contended;
 use crate::threads::{is_shared, run_at_once};
 
 /// How the old value matters.
@@ -204,7 +205,12 @@ impl Asking<'_> {
     fn is_open(&self, stale: &Flow, read: &Access, target: &Access) -> bool {
         let item = |access: &Access| Item::of(self.whole, self.method, access);
         let (Some(seen), Some(reached)) = (item(read), item(target)) else { return false };
+        // Who has changed what he looked at has made a reservation.
+        let mut inside = self.summary.accesses.iter().filter(|access| access.held.contains(stale.first));
+        let is_reserved = inside.any(|access| access.is_write && item(access).as_ref() == Some(&seen));
         !target.is_compound
+            && !is_reserved
+            && is_contended(self.whole, self.method, target.event, seen.variable)
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target)
             && [seen.variable, reached.variable].into_iter().all(|variable| is_shared(self.whole, variable))
