@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::{bench_classes, bench_dynamic, bench_refinements, bench_trace};
+use crate::{bench_check, bench_classes, bench_dynamic, bench_refinements, bench_trace};
 
 /// Something that can be measured.
 pub(crate) struct Bench {
@@ -13,6 +13,11 @@ pub(crate) struct Bench {
 
 /// A new measurement is a module and a line here.
 static BENCHES: &[Bench] = &[
+    Bench {
+        name: "check",
+        summary: "a whole check: of all classes of a JDK against `unzip -tq`, of a small program, with a warm cache",
+        run: bench_check::run,
+    },
     Bench {
         name: "classes",
         summary: "reading and decoding all classes of a JDK, against `unzip -tq`",

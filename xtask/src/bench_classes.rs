@@ -86,7 +86,7 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
-fn jdk_home() -> Result<PathBuf> {
+pub(crate) fn jdk_home() -> Result<PathBuf> {
     if let Some(home) = std::env::var_os("JAVA_HOME") {
         return Ok(home.into());
     }
@@ -99,7 +99,7 @@ fn jdk_home() -> Result<PathBuf> {
     Ok(javac.parent().and_then(Path::parent).context("javac lies in no JDK")?.to_owned())
 }
 
-fn make_jars(home: &Path) -> Result<Vec<PathBuf>> {
+pub(crate) fn make_jars(home: &Path) -> Result<Vec<PathBuf>> {
     let image = home.join("lib/modules");
     let size = fs::metadata(&image).with_context(|| image.display().to_string())?.len();
     let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/bench");
@@ -156,7 +156,7 @@ fn build_decoder() -> Result<PathBuf> {
     Ok(root.join("target/release/examples/decode"))
 }
 
-fn best(mut measure: impl FnMut() -> Result<Duration>) -> Result<Duration> {
+pub(crate) fn best(mut measure: impl FnMut() -> Result<Duration>) -> Result<Duration> {
     let mut best = Duration::MAX;
     for _ in 0..RUNS {
         best = best.min(measure()?);
@@ -164,7 +164,7 @@ fn best(mut measure: impl FnMut() -> Result<Duration>) -> Result<Duration> {
     Ok(best)
 }
 
-fn unzip(jar: &Path) -> Result<Duration> {
+pub(crate) fn unzip(jar: &Path) -> Result<Duration> {
     let start = Instant::now();
     let status = Command::new("unzip").arg("-tq").arg(jar).stdout(Stdio::null()).status();
     let status = status.context("unzip is the yardstick and must be installed")?;

@@ -3,6 +3,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a task talks to the person who called it")]
 
 mod bench;
+mod bench_check;
 mod bench_classes;
 mod bench_dynamic;
 mod bench_refinements;

@@ -62,8 +62,21 @@ pub fn parse_method(text: &str, names: &Names) -> Option<MethodDescriptor> {
     Some(MethodDescriptor { parameters, result })
 }
 
-/// The first type of `text`, and what follows it.
-fn one<'t>(text: &'t str, names: &Names) -> Option<(Type, &'t str)> {
+/// How many parameters a method descriptor has, and the type that it returns, which may be `V`; `None` if a parameter is
+/// malformed.
+pub fn split_method(text: &str) -> Option<(usize, &str)> {
+    let mut rest = text.strip_prefix('(')?;
+    let mut count = 0;
+    while !rest.starts_with(')') {
+        let (dimensions, length) = length_of_one(rest)?;
+        rest = &rest[dimensions + length..];
+        count += 1;
+    }
+    Some((count, &rest[1..]))
+}
+
+/// The dimensions of the first type of `text`, and how long its element is.
+fn length_of_one(text: &str) -> Option<(usize, usize)> {
     let dimensions = text.bytes().take_while(|byte| *byte == b'[').count();
     if dimensions > 255 {
         return None;
@@ -74,6 +87,13 @@ fn one<'t>(text: &'t str, names: &Names) -> Option<(Type, &'t str)> {
         b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' => 1,
         _ => return None,
     };
+    Some((dimensions, length))
+}
+
+/// The first type of `text`, and what follows it.
+fn one<'t>(text: &'t str, names: &Names) -> Option<(Type, &'t str)> {
+    let (dimensions, length) = length_of_one(text)?;
+    let element = &text[dimensions..];
     let (whole, rest) = text.split_at(dimensions + length);
     if dimensions > 0 {
         return Some((Type::Reference(names.class(whole)), rest));
@@ -106,6 +126,9 @@ mod tests {
         );
         assert_eq!(parsed.result, None);
         assert_eq!(parse_method("()Z", &names).unwrap().result, Some(Type::Boolean));
+        assert_eq!(split_method("(I[[JLjava/lang/String;)[LA;"), Some((3, "[LA;")));
+        assert_eq!(split_method("()V"), Some((0, "V")));
+        assert_eq!(split_method("(X)V"), None);
     }
 
     #[test]

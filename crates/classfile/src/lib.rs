@@ -22,7 +22,7 @@ pub use annotation::Annotation;
 pub use class::{Access, Class, Field, Header, Method};
 pub use code::{Code, Handler, LocalName};
 pub use constant::{Bootstrap, Constant, HandleKind, MethodHandle};
-pub use descriptor::{MethodDescriptor, Type, parse_field, parse_method};
+pub use descriptor::{MethodDescriptor, Type, parse_field, parse_method, split_method};
 pub use error::Error;
 pub use instruction::{
     Against, Arithmetic, ArrayKind, CallKind, Condition, DynamicCall, Instruction, Kind, Operation, StackOp, Switch,

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::behind::behind_interfaces;
 use crate::class::{ClassId, Mentions, MethodId, Program};
 use crate::hierarchy::Hierarchy;
 use crate::model::{self, CallModel, Models};
@@ -59,12 +60,14 @@ pub struct Calls {
     pub(crate) mentions: Arc<Vec<Mentions>>,
     /// Classes that some code makes, or that may be made by code nobody sees.
     made: Arc<FxHashSet<ClassName>>,
-    callers: Vec<Vec<MethodId>>,
-    callees: Vec<Vec<MethodId>>,
+    callers: Edges,
+    callees: Edges,
     /// What the calls that the program's code has may run.
     resolved: FxHashMap<(CallKind, MethodName), Targets>,
     /// By method that the program's code calls: what the library says of it, if anything.
     pub(crate) modelled: FxHashMap<MethodName, Option<Box<CallModel>>>,
+    /// By method: whether what it calls by an interface may synchronize itself.
+    behind: Vec<bool>,
 }
 
 impl Calls {
@@ -76,12 +79,14 @@ impl Calls {
             kind,
             mentions: program.mentions.clone(),
             made: program.made.clone(),
-            callers: Vec::new(),
-            callees: Vec::new(),
+            callers: Edges::default(),
+            callees: Edges::default(),
             resolved: FxHashMap::default(),
             modelled: FxHashMap::default(),
+            behind: Vec::new(),
         };
         calls.connect(program);
+        calls.behind = behind_interfaces(program, &calls);
         calls
     }
 
@@ -124,9 +129,24 @@ impl Calls {
         self.mentions[method.index()].calls.iter().any(|(kind, called)| {
             self.model(program, *called, called.class).is_some_and(|model| {
                 model.section != model::Section::None
-                    || (*kind == CallKind::Interface && model.access != model::Access::None)
+                    || (*kind == CallKind::Interface
+                        && model.access != model::Access::None
+                        && self.is_behind_interface(method))
             })
         })
+    }
+
+    /// Whether a method touches a library object by an interface.
+    pub(crate) fn uses_library(&self, program: &Program, method: MethodId) -> bool {
+        self.mentions[method.index()].calls.iter().any(|(kind, called)| {
+            *kind == CallKind::Interface
+                && self.model(program, *called, called.class).is_some_and(|model| model.access != model::Access::None)
+        })
+    }
+
+    /// Whether what a method calls by an interface may be a library object that synchronizes itself.
+    pub fn is_behind_interface(&self, method: MethodId) -> bool {
+        self.behind[method.index()]
     }
 
     /// The fields that a method's own code stores to, each once.
@@ -140,11 +160,11 @@ impl Calls {
     }
 
     pub fn callers(&self, method: MethodId) -> &[MethodId] {
-        &self.callers[method.index()]
+        self.callers.of(method)
     }
 
     pub fn callees(&self, method: MethodId) -> &[MethodId] {
-        &self.callees[method.index()]
+        self.callees.of(method)
     }
 
     fn virtual_targets(&self, program: &Program, method: MethodName) -> Targets {
@@ -215,14 +235,18 @@ impl Calls {
     fn connect(&mut self, program: &Program) {
         let mut distinct: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
         let mut list = Vec::new();
+        // The calls of all methods, by number; and where those of each method begin.
+        let (mut numbers, mut starts) = (Vec::new(), Vec::with_capacity(self.mentions.len()));
         for mentions in self.mentions.iter() {
-            for call in &mentions.calls {
-                distinct.entry(*call).or_insert_with(|| {
+            starts.push(numbers.len());
+            numbers.extend(mentions.calls.iter().map(|call| {
+                *distinct.entry(*call).or_insert_with(|| {
                     list.push(*call);
                     list.len() as u32 - 1
-                });
-            }
+                })
+            }));
         }
+        drop(distinct);
         let targets: Vec<Targets> =
             list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect();
         let mut called: FxHashSet<MethodName> = FxHashSet::default();
@@ -234,27 +258,64 @@ impl Calls {
             .collect::<Vec<_>>()
             .into_iter()
             .collect();
-        let mut callees: Vec<Vec<MethodId>> = Vec::with_capacity(self.mentions.len());
-        for mentions in self.mentions.iter() {
-            let mut own: Vec<MethodId> = Vec::new();
-            for call in &mentions.calls {
-                own.extend(targets[distinct[call] as usize].known());
-            }
-            for lambda in &mentions.lambdas {
-                own.extend(self.hierarchy.resolve_name(program, *lambda));
-            }
+        let callees = self.mentions.par_iter().zip(&starts).map(|(mentions, start)| {
+            let calls = &numbers[*start..*start + mentions.calls.len()];
+            let mut own: Vec<MethodId> =
+                calls.iter().flat_map(|call| targets[*call as usize].known()).copied().collect();
+            own.extend(mentions.lambdas.iter().filter_map(|lambda| self.hierarchy.resolve_name(program, *lambda)));
             own.sort_unstable();
             own.dedup();
-            callees.push(own);
-        }
-        let mut callers = vec![Vec::new(); callees.len()];
-        for (caller, own) in callees.iter().enumerate() {
-            for callee in own {
-                callers[callee.index()].push(MethodId(caller as u32));
-            }
-        }
-        self.callees = callees;
-        self.callers = callers;
+            own
+        });
+        let callees: Vec<Vec<MethodId>> = callees.collect();
+        self.callers = Edges::reversed(&callees);
+        self.callees = Edges::of_lists(&callees);
         self.resolved = list.into_iter().zip(targets).collect();
+    }
+}
+
+/// Edges between methods, by the method that they start from.
+#[derive(Default)]
+struct Edges {
+    /// By method: where its edges end in `list`.
+    ends: Vec<u32>,
+    list: Vec<MethodId>,
+}
+
+impl Edges {
+    fn of_lists(lists: &[Vec<MethodId>]) -> Edges {
+        let mut edges = Edges { ends: Vec::with_capacity(lists.len()), list: Vec::new() };
+        for list in lists {
+            edges.list.extend(list);
+            edges.ends.push(edges.list.len() as u32);
+        }
+        edges
+    }
+
+    /// The same edges, by the method that they go to.
+    fn reversed(lists: &[Vec<MethodId>]) -> Edges {
+        let mut ends = vec![0u32; lists.len()];
+        lists.iter().flatten().for_each(|to| ends[to.index()] += 1);
+        let mut sum = 0;
+        for end in &mut ends {
+            sum += *end;
+            *end = sum;
+        }
+        let mut list = vec![MethodId(0); sum as usize];
+        let mut next = ends.clone();
+        // From the last to the first, so that each list comes out in order.
+        for (from, to) in lists.iter().enumerate().rev().flat_map(|(from, list)| list.iter().map(move |to| (from, to)))
+        {
+            let place = &mut next[to.index()];
+            *place -= 1;
+            list[*place as usize] = MethodId(from as u32);
+        }
+        Edges { ends, list }
+    }
+
+    fn of(&self, method: MethodId) -> &[MethodId] {
+        let index = method.index();
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.list[start as usize..self.ends[index] as usize]
     }
 }

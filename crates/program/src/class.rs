@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use classfile::{CallKind, Class, Error, Field, Header, Method, Skipped};
-use location::{ClassName, FieldName, MethodName, Names};
+use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::derived::DerivedLocks;
+use crate::getter::Getters;
 use crate::ir::{self, Body};
 use crate::wrapper::Wrappers;
 
@@ -71,11 +72,13 @@ pub(crate) struct Counts {
     pub(crate) methods: usize,
 }
 
-/// What every array is.
+/// What every array is, and the name of constructors.
 pub(crate) struct Roots {
     object: ClassName,
     cloneable: ClassName,
     serializable: ClassName,
+    /// `<init>`
+    pub(crate) constructor: Symbol,
 }
 
 impl Roots {
@@ -84,6 +87,7 @@ impl Roots {
             object: names.class("java/lang/Object"),
             cloneable: names.class("java/lang/Cloneable"),
             serializable: names.class("java/io/Serializable"),
+            constructor: names.intern("<init>"),
         }
     }
 }
@@ -110,6 +114,7 @@ pub struct Program {
     pub(crate) made: Arc<FxHashSet<ClassName>>,
     pub(crate) derived_locks: DerivedLocks,
     pub(crate) wrappers: Wrappers,
+    pub(crate) getters: Getters,
 }
 
 impl Program {
@@ -214,6 +219,18 @@ impl Program {
             .iter()
             .position(|method| method.name == name.name && method.descriptor == name.descriptor)?;
         Some(MethodId(entry.first_method + found as u32))
+    }
+
+    /// The method that a class declares, or else the nearest class above it.
+    pub(crate) fn inherited_method(&self, name: MethodName) -> Option<MethodId> {
+        let mut class = name.class;
+        for _ in 0..1_000 {
+            if let Some(declared) = self.declared_method(MethodName { class, ..name }) {
+                return Some(declared);
+            }
+            class = self.header(self.class(class)?).super_class?;
+        }
+        None
     }
 
     /// The field that a reference names: in the class itself, or in what it inherits from.

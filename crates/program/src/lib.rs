@@ -12,12 +12,14 @@ pub mod thread;
 
 mod annotation;
 mod atomic;
+mod behind;
 mod calls;
 mod class;
 mod control;
 mod cover;
 mod dependencies;
 mod derived;
+mod getter;
 mod guard;
 mod hierarchy;
 mod known;

@@ -9,6 +9,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class::{ClassEntry, ClassId, Counts, Mentions, MethodId, Program, Roots};
 use crate::derived::DerivedLocks;
+use crate::getter::Getters;
 use crate::known::{Known, Platform};
 use crate::lock;
 use crate::texts::Texts;
@@ -21,7 +22,8 @@ impl Program {
     /// Of two classes with one name the first counts, as on a class path.
     pub fn load(sources: Vec<ClassSource>, known: Known) -> Program {
         let names = Names::new();
-        let (read, mentioned) = read_all(sources, &names);
+        let operations = lock::operation_names(&names);
+        let (read, mentioned) = read_all(sources, &names, &operations);
         let mut skipped = Vec::new();
         let mut checked: Vec<ClassEntry> = Vec::with_capacity(read.len());
         let mut seen: FxHashSet<ClassName> = FxHashSet::default();
@@ -33,7 +35,7 @@ impl Program {
             }
         }
         let jdk = known.platform.version().to_owned();
-        let LookedUp { found, missing, skipped: unread } = look_up(mentioned, seen, known, &names);
+        let LookedUp { found, missing, skipped: unread } = look_up(mentioned, seen, known, &names, &operations);
         skipped.extend(unread);
         skipped.sort();
         sort_by_name(&mut checked, &names);
@@ -53,6 +55,7 @@ impl Program {
             made: Arc::default(),
             derived_locks: DerivedLocks::default(),
             wrappers: Wrappers::default(),
+            getters: Getters::default(),
         };
         program.number(0);
         program.checked = Counts { classes: program.classes.len(), methods: program.class_of_method.len() };
@@ -60,6 +63,7 @@ impl Program {
         program.number(program.checked.classes);
         program.collect_mentions();
         program.derived_locks = DerivedLocks::find(&program);
+        program.getters = Getters::find(&program);
         program.find_wrappers();
         program
     }
@@ -114,14 +118,18 @@ fn sort_by_name(classes: &mut [ClassEntry], names: &Names) {
 const READ_AT_LEAST: usize = 64;
 
 /// Reads classes, in the order of their sources, and collects which classes they name.
-fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry, Skipped>>, FxHashSet<ClassName>) {
+fn read_all(
+    sources: Vec<ClassSource>,
+    names: &Names,
+    operations: &FxHashSet<Symbol>,
+) -> (Vec<Result<ClassEntry, Skipped>>, FxHashSet<ClassName>) {
     let parts: Vec<(Vec<_>, Vec<_>)> = sources
         .into_par_iter()
         .with_min_len(READ_AT_LEAST)
         .fold(
             || (Vec::new(), Mentioned::default()),
             |(mut classes, mut mentioned), source| {
-                classes.push(read(source, names, Some(&mut mentioned)));
+                classes.push(read(source, names, operations, Some(&mut mentioned)));
                 (classes, mentioned)
             },
         )
@@ -136,8 +144,13 @@ fn read_all(sources: Vec<ClassSource>, names: &Names) -> (Vec<Result<ClassEntry,
 }
 
 /// Takes a class apart as far as its head and a quick look at its code.
-fn read(source: ClassSource, names: &Names, mentioned: Option<&mut Mentioned>) -> Result<ClassEntry, Skipped> {
-    match try_read(&source.bytes, names, mentioned) {
+fn read(
+    source: ClassSource,
+    names: &Names,
+    operations: &FxHashSet<Symbol>,
+    mentioned: Option<&mut Mentioned>,
+) -> Result<ClassEntry, Skipped> {
+    match try_read(&source.bytes, names, operations, mentioned) {
         Ok(Read { header, may_lock, calls_lock, mentions, makes }) => Ok(ClassEntry {
             header,
             bytes: source.bytes,
@@ -163,7 +176,12 @@ struct Read {
     makes: Vec<ClassName>,
 }
 
-fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> Result<Read, Error> {
+fn try_read(
+    bytes: &[u8],
+    names: &Names,
+    operations: &FxHashSet<Symbol>,
+    mentioned: Option<&mut Mentioned>,
+) -> Result<Read, Error> {
     let class = Class::read(bytes)?;
     let header = class.header(names)?;
     let count = header.methods.len();
@@ -191,8 +209,7 @@ fn try_read(bytes: &[u8], names: &Names, mentioned: Option<&mut Mentioned>) -> R
         unique(&mut own.writes);
         // Of code that cannot be decoded nothing is known of locks.
         let is_whole = !broken.contains(&index);
-        let mut calls = own.calls.iter().map(|(_, called)| names.text(called.name));
-        calls_lock[index] = is_whole && calls.any(lock::may_be_lock_operation);
+        calls_lock[index] = is_whole && own.calls.iter().any(|(_, called)| operations.contains(&called.name));
         may_lock[index] &= is_whole;
         may_lock[index] |= calls_lock[index] || header.methods[index].access.is_synchronized();
     }
@@ -271,6 +288,7 @@ fn look_up(
     mut seen: FxHashSet<ClassName>,
     mut known: Known,
     names: &Names,
+    operations: &FxHashSet<Symbol>,
 ) -> LookedUp {
     let mut result = LookedUp { found: Vec::new(), missing: Vec::new(), skipped: Vec::new() };
     let mut wanted: Vec<ClassName> = mentioned.into_iter().filter(|class| seen.insert(*class)).collect();
@@ -279,10 +297,10 @@ fn look_up(
         let before = result.found.len();
         let mut rest = wanted;
         if let Some(class_path) = &mut known.class_path {
-            rest = find(class_path.as_mut(), rest, names, &mut result);
+            rest = find(class_path.as_mut(), rest, names, operations, &mut result);
         }
         rest = match &mut known.platform {
-            Platform::Installed { classes, .. } => find(classes.as_mut(), rest, names, &mut result),
+            Platform::Installed { classes, .. } => find(classes.as_mut(), rest, names, operations, &mut result),
             Platform::Embedded(jdk) => {
                 let texts: Vec<&str> = rest.iter().map(|class| names.text(class.0)).collect();
                 let mut missing = Vec::new();
@@ -311,6 +329,7 @@ fn find(
     finder: &mut dyn crate::Finder,
     wanted: Vec<ClassName>,
     names: &Names,
+    operations: &FxHashSet<Symbol>,
     result: &mut LookedUp,
 ) -> Vec<ClassName> {
     let texts: Vec<&str> = wanted.iter().map(|class| names.text(class.0)).collect();
@@ -318,7 +337,9 @@ fn find(
     let read: Vec<(ClassName, Option<Result<ClassEntry, Skipped>>)> = wanted
         .into_par_iter()
         .zip(sources)
-        .map(|(class, source)| (class, source.map(|source| source.and_then(|source| read(source, names, None)))))
+        .map(|(class, source)| {
+            (class, source.map(|source| source.and_then(|source| read(source, names, operations, None))))
+        })
         .collect();
     let mut rest = Vec::new();
     for (class, entry) in read {

@@ -1,6 +1,7 @@
 //! Which calls take and give back locks of `java.util.concurrent.locks`.
 
-use location::{ClassName, MethodName};
+use location::{ClassName, MethodName, Names, Symbol};
+use rustc_hash::FxHashSet;
 
 use crate::Program;
 
@@ -43,25 +44,25 @@ pub(crate) enum LockOperation {
     Wait,
 }
 
-/// Whether a method's name is one of those that [`operation`] knows. A cheap test before types are known.
-pub(crate) fn may_be_lock_operation(name: &str) -> bool {
-    matches!(
-        name,
-        "lock"
-            | "lockInterruptibly"
-            | "tryLock"
-            | "unlock"
-            | "writeLock"
-            | "readLock"
-            | "writeLockInterruptibly"
-            | "readLockInterruptibly"
-            | "tryWriteLock"
-            | "tryReadLock"
-            | "tryOptimisticRead"
-            | "acquire"
-            | "acquireUninterruptibly"
-            | "tryAcquire"
-    )
+/// Names of methods that [`operation`] knows. A cheap test before types are known.
+pub(crate) fn operation_names(names: &Names) -> FxHashSet<Symbol> {
+    const OPERATIONS: [&str; 14] = [
+        "lock",
+        "lockInterruptibly",
+        "tryLock",
+        "unlock",
+        "writeLock",
+        "readLock",
+        "writeLockInterruptibly",
+        "readLockInterruptibly",
+        "tryWriteLock",
+        "tryReadLock",
+        "tryOptimisticRead",
+        "acquire",
+        "acquireUninterruptibly",
+        "tryAcquire",
+    ];
+    OPERATIONS.iter().map(|name| names.intern(name)).collect()
 }
 
 /// Whether a class is one whose objects are locks only if they have a single permit.
@@ -149,6 +150,16 @@ fn is_lock(program: &Program, class: ClassName) -> bool {
         "java/util/concurrent/locks/ReentrantReadWriteLock$WriteLock",
     ];
     LOCKS.iter().any(|lock| is_a(program, class, lock))
+}
+
+/// Whether objects of a class are locks, or locks can be had from them.
+pub(crate) fn is_lockable(program: &Program, class: ClassName) -> bool {
+    const OTHERS: [&str; 3] = [
+        "java/util/concurrent/locks/ReadWriteLock",
+        "java/util/concurrent/locks/ReentrantReadWriteLock",
+        "java/util/concurrent/locks/StampedLock",
+    ];
+    is_lock(program, class) || is_semaphore(program, class) || OTHERS.iter().any(|other| is_a(program, class, other))
 }
 
 fn is_condition(program: &Program, class: ClassName) -> bool {

@@ -1,14 +1,13 @@
 //! Variables of the whole program: who touches them where, and which belong together.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use location::FieldName;
+use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use crate::class::{FieldId, MethodId, Program};
 use crate::model::State;
 use crate::outline::{Member, Name, NameStep, Start};
-use crate::summary::{Access, AccessId, Summaries};
+use crate::summary::{Access, AccessId, Summaries, Summary};
 
 /// A variable of the program: the same field of all objects is one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -62,48 +61,79 @@ pub struct Place {
 pub struct Variables {
     writers: FxHashMap<Variable, Vec<Place>>,
     /// Pairs that some section touches together, the smaller first; and whether one of those sections writes one.
-    together: BTreeMap<(Variable, Variable), bool>,
+    together: FxHashMap<(Variable, Variable), bool>,
 }
 
 /// Sections that touch more than this many variables say little about any two of them.
 const MAX_VIEW: usize = 16;
 
+/// What one method adds.
+#[derive(Default)]
+struct Found {
+    writes: Vec<(Variable, Place)>,
+    /// Pairs, the smaller first, and whether one of them is written.
+    pairs: Vec<((Variable, Variable), bool)>,
+}
+
+impl Found {
+    fn of(program: &Program, method: MethodId, summary: &Summary, is_constructor: bool) -> Found {
+        let name = program.method_name(method);
+        let mut found = Found::default();
+        // By section: what it touches, and whether it writes it.
+        let mut views: Vec<Vec<(Variable, bool)>> = vec![Vec::new(); summary.sections.len()];
+        for (index, access) in summary.accesses.iter().enumerate() {
+            let is_own = access.spot.method == name;
+            if access.held.is_empty() && !(access.is_write && is_own) {
+                continue;
+            }
+            let Some(variable) = Variable::of(program, access) else { continue };
+            for section in access.held.iter().filter(|section| summary.sections[*section].call.is_none()) {
+                views[section].push((variable, access.is_write));
+            }
+            // An object under construction has not been handed out.
+            let is_fresh = matches!(access.base.start, Start::New(_))
+                || (is_constructor && matches!(access.base.start, Start::Parameter(0) | Start::Unknown));
+            if access.is_write && is_own && !is_fresh {
+                found.writes.push((variable, Place { method, access: AccessId(index as u32) }));
+            }
+        }
+        for mut view in views {
+            view.sort_unstable();
+            // Of equal ones the last says whether one writes.
+            view.reverse();
+            view.dedup_by_key(|(variable, _)| *variable);
+            view.reverse();
+            if view.len() > MAX_VIEW {
+                continue;
+            }
+            for (index, (first, writes)) in view.iter().enumerate() {
+                let pairs = view[index..].iter();
+                found.pairs.extend(pairs.map(|(second, also)| ((*first, *second), *writes || *also)));
+            }
+        }
+        found
+    }
+}
+
 impl Variables {
     pub fn of(program: &Program, summaries: &Summaries) -> Variables {
-        let mut all = Variables::default();
         let constructors = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
-        for method in program.methods() {
-            let Some(summary) = summaries.summary(method) else { continue };
-            let name = program.method_name(method);
-            let is_constructor = constructors.contains(&name.name);
-            let mut views: Vec<BTreeSet<Variable>> = vec![BTreeSet::new(); summary.sections.len()];
-            let mut written: Vec<BTreeSet<Variable>> = vec![BTreeSet::new(); summary.sections.len()];
-            for (index, access) in summary.accesses.iter().enumerate() {
-                let Some(variable) = Variable::of(program, access) else { continue };
-                for section in access.held.iter() {
-                    views[section].insert(variable);
-                    if access.is_write {
-                        written[section].insert(variable);
-                    }
-                }
-                let is_own = access.spot.method == name;
-                // An object under construction has not been handed out.
-                let is_fresh = matches!(access.base.start, Start::New(_))
-                    || (is_constructor && matches!(access.base.start, Start::Parameter(0) | Start::Unknown));
-                if access.is_write && is_own && !is_fresh {
-                    all.writers.entry(variable).or_default().push(Place { method, access: AccessId(index as u32) });
-                }
+        let methods: Vec<MethodId> = program.methods().collect();
+        let found: Vec<Found> = methods
+            .par_iter()
+            .filter_map(|method| {
+                let summary = summaries.summary(*method)?;
+                let is_constructor = constructors.contains(&program.method(*method).name);
+                Some(Found::of(program, *method, summary, is_constructor))
+            })
+            .collect();
+        let mut all = Variables::default();
+        for found in found {
+            for (variable, place) in found.writes {
+                all.writers.entry(variable).or_default().push(place);
             }
-            for ((section, view), written) in summary.sections.iter().zip(&views).zip(&written) {
-                if section.call.is_some() || view.len() > MAX_VIEW {
-                    continue;
-                }
-                for first in view {
-                    for second in view.range(first..) {
-                        let is_written = written.contains(first) || written.contains(second);
-                        *all.together.entry((*first, *second)).or_default() |= is_written;
-                    }
-                }
+            for (pair, is_written) in found.pairs {
+                *all.together.entry(pair).or_default() |= is_written;
             }
         }
         all

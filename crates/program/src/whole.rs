@@ -15,8 +15,9 @@ use crate::thread::{Threads, World};
 use crate::variable::Variables;
 
 /// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
-/// that keeps to [`MAX_METHODS`] counts, so that very large programs are looked at less deeply, and not for hours.
-const REACHES: [(usize, usize); 6] = [(4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)];
+/// that keeps to [`MAX_METHODS`] counts, so that very large programs are looked at less deeply, and not for hours; all
+/// others whole.
+const REACHES: [(usize, usize); 7] = [(usize::MAX, usize::MAX), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)];
 
 const MAX_METHODS: usize = 40_000;
 
@@ -117,7 +118,10 @@ fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
     }
     // What fields hold is told where objects are made.
     let initialisers = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
-    for class in sections.iter().map(|method| program.class_of(*method)).collect::<BTreeSet<_>>() {
+    let on_containers =
+        program.methods().filter(|method| reached[method.index()] && calls.uses_library(program, *method));
+    let asking = sections.iter().copied().chain(on_containers);
+    for class in asking.map(|method| program.class_of(method)).collect::<BTreeSet<_>>() {
         for method in program.methods_of(class) {
             reached[method.index()] |= initialisers.contains(&program.method(method).name);
         }
@@ -128,6 +132,9 @@ fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
 /// Marks what can be reached from `edge` in so many steps.
 fn spread<'c>(reached: &mut [bool], mut edge: Vec<MethodId>, steps: usize, next: impl Fn(MethodId) -> &'c [MethodId]) {
     for _ in 0..steps {
+        if edge.is_empty() {
+            return;
+        }
         let mut further = Vec::new();
         for method in edge.drain(..) {
             for other in next(method) {

@@ -52,7 +52,7 @@ enum Start {
 
 impl WrappedLock {
     /// `None` if the lock has no name outside the method.
-    fn of(body: &Body, path: &Path) -> Option<WrappedLock> {
+    pub(crate) fn of(body: &Body, path: &Path) -> Option<WrappedLock> {
         let start = match path.root {
             Root::This => Start::Parameter(0),
             Root::Static(field) => Start::Static(field),
@@ -65,6 +65,11 @@ impl WrappedLock {
         };
         let is_inner = path.steps.iter().any(|step| matches!(step, Step::Element(_)));
         (!is_inner).then(|| WrappedLock { start, steps: path.steps.iter().copied().collect() })
+    }
+
+    /// Whether a field holds it.
+    pub(crate) fn is_held(&self) -> bool {
+        matches!(self.start, Start::Static(_)) || matches!(self.steps.last(), Some(Step::Field(_)))
     }
 
     /// The lock as the caller names it.
@@ -95,15 +100,7 @@ impl Wrappers {
         if !self.names.contains(&(called.name, called.descriptor)) {
             return None;
         }
-        let mut class = Some(called.class);
-        for _ in 0..1_000 {
-            let name = MethodName { class: class?, ..called };
-            if let Some(declared) = program.declared_method(name) {
-                return self.methods.get(&declared);
-            }
-            class = program.header(program.class(class?)?).super_class;
-        }
-        None
+        self.methods.get(&program.inherited_method(called)?)
     }
 
     fn add(&mut self, program: &Program, method: MethodId, wrapper: Wrapper) {

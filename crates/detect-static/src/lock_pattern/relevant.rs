@@ -11,7 +11,7 @@ use super::Options;
 
 /// How many calls down from a section are followed: the first that keeps to [`MAX_METHODS`], so that very large programs
 /// are looked at less deeply.
-const REACHES: [usize; 4] = [6, 4, 2, 1];
+const REACHES: [usize; 5] = [usize::MAX, 6, 4, 2, 1];
 
 const MAX_METHODS: usize = 16_000;
 
@@ -33,8 +33,11 @@ impl Relevant {
         // What leads to a section, however far.
         let mut leads = vec![false; count];
         let mut edge: Vec<MethodId> = Vec::new();
+        let is_section = |method: MethodId, call: &(CallKind, MethodName)| {
+            library.contains(call) && (calls.is_behind_interface(method) || is_surely_section(program, calls, call.1))
+        };
         for method in program.methods() {
-            if program.may_lock(method) || calls.made_by(method).iter().any(|call| library.contains(call)) {
+            if program.may_lock(method) || calls.made_by(method).iter().any(|call| is_section(method, call)) {
                 leads[method.index()] = true;
                 edge.push(method);
             }
@@ -91,9 +94,14 @@ impl Relevant {
 /// Whether a call is a section of a library object, may be one, or runs functions that it is given. Behind an interface
 /// like `Map` can be anything.
 fn is_library_section(program: &Program, calls: &Calls, kind: CallKind, method: MethodName) -> bool {
-    calls.model(program, method, method.class).is_some_and(|model| {
-        model.section != model::Section::None
-            || !model.runs.is_empty()
-            || (kind == CallKind::Interface && model.access != model::Access::None)
-    })
+    is_surely_section(program, calls, method)
+        || kind == CallKind::Interface
+            && calls.model(program, method, method.class).is_some_and(|model| model.access != model::Access::None)
+}
+
+/// The same, whatever the object is.
+fn is_surely_section(program: &Program, calls: &Calls, method: MethodName) -> bool {
+    calls
+        .model(program, method, method.class)
+        .is_some_and(|model| model.section != model::Section::None || !model.runs.is_empty())
 }

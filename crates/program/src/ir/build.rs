@@ -59,7 +59,7 @@ pub fn build(source: Source<'_>, code: &Code, names: &Names) -> Result<Body, Err
             predecessors,
         })
         .collect();
-    let object = names.class("java/lang/Object");
+    let object = translator.object;
     Ok(simplify(translator.into_body(list), object))
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use classfile::{ArrayKind, CallKind, Code, Constant, Error, Kind, Operation, parse_field, parse_method};
+use classfile::{ArrayKind, CallKind, Code, Constant, Error, Kind, Operation, parse_field, parse_method, split_method};
 use location::{ClassName, Names, Symbol};
 use rustc_hash::FxHashSet;
 
@@ -14,7 +14,7 @@ pub(super) struct Translator<'t> {
     pub(super) code: &'t Code,
     source: Source<'t>,
     names: &'t Names,
-    object: ClassName,
+    pub(super) object: ClassName,
     instructions: Vec<Instruction>,
     operands: Vec<Value>,
     dynamics: Vec<Dynamic>,
@@ -350,10 +350,13 @@ impl<'t> Translator<'t> {
         state: &mut State,
         pc: u32,
     ) -> Result<(Operands, ValueType), Error> {
-        let descriptor = parse_method(self.names.text(descriptor), self.names)
-            .ok_or(Error::BadCode { pc, reason: "malformed descriptor" })?;
-        let arguments = self.pop_list(descriptor.parameters.len() + receiver, state, pc)?;
-        Ok((arguments, descriptor.result.map_or(ValueType::Void, ValueType::of)))
+        let malformed = Error::BadCode { pc, reason: "malformed descriptor" };
+        let Some((count, result)) = split_method(self.names.text(descriptor)) else { return Err(malformed) };
+        let result = match result {
+            "V" => ValueType::Void,
+            other => ValueType::of(parse_field(other, self.names).ok_or(malformed)?),
+        };
+        Ok((self.pop_list(count + receiver, state, pc)?, result))
     }
 
     fn of_kind(&self, kind: Kind) -> ValueType {

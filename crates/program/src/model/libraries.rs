@@ -83,7 +83,8 @@ const KOTLIN_THREAD: &[Line] = &[
 ];
 
 /// A value that is made once, under a lock of its own unless told otherwise.
-const KOTLIN_LAZY: &[Line] = &[updates("getValue"), reads("isInitialized")];
+/// What `lazy` made is a part of it: whoever comes first, all get the same.
+const KOTLIN_LAZY: &[Line] = &[part("getValue"), reads("isInitialized")];
 
 const KOTLIN_COLLECTIONS: &[Line] = &[
     makes("listOf emptyList listOfNotNull").product(Immutable),

@@ -121,6 +121,12 @@ impl Models {
         Some(model(line, table, discipline, descriptor))
     }
 
+    /// Whether objects of such a class synchronize themselves.
+    pub fn is_guarded(&self, ancestry: &Ancestry) -> bool {
+        let mut disciplines = ancestry.tables.iter().map(|table| self.entries[usize::from(*table)].table.discipline);
+        disciplines.any(|discipline| discipline.is_some_and(|discipline| discipline.section != Section::None))
+    }
+
     /// The tables that apply to a class.
     pub fn ancestry(&self, class: ClassName, supertypes: &mut Supertypes<'_>) -> Ancestry {
         let mut ancestry = Ancestry { is_named: self.classes.contains_key(&class), ..Ancestry::default() };

@@ -84,7 +84,7 @@ impl<'b> Building<'b> {
             event: vec![None; count],
             held: vec![SectionSet::default(); count],
             event_held: Vec::new(),
-            constructor: self.program.names.intern("<init>"),
+            constructor: self.program.roots.constructor,
             choices: self.choices(),
             waits: Waits::default(),
         };

@@ -171,14 +171,47 @@ fn wait(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Va
     Event::Wait(LockKind::Lock, lock)
 }
 
+/// The path of an object, which a getter may have told.
+fn gotten(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Path {
+    match *body.op(body.without_casts(object)) {
+        Op::Call { method, arguments, .. } => match program.getters.get(program, method) {
+            Some(lock) => lock.in_caller(paths, body.operands(arguments), at),
+            None => paths.of(object, at),
+        },
+        _ => paths.of(object, at),
+    }
+}
+
+/// The whole lock of a path that ends with a field which holds a half of it.
+fn half(program: &Program, path: Path) -> (Path, Option<Mode>) {
+    let field = match (path.steps.last(), path.root) {
+        (Some(Step::Field(field)), _) => *field,
+        (None, Root::Static(field)) => field,
+        _ => return (path, None),
+    };
+    match program.derived_locks.get(program, field) {
+        Some(derived) if derived.mode.is_some() => {
+            let mut whole = path;
+            match whole.steps.pop() {
+                Some(_) => whole.steps.push(Step::Field(derived.lock)),
+                None => whole.root = Root::Static(derived.lock),
+            }
+            (whole, derived.mode)
+        }
+        _ => (path, None),
+    }
+}
+
 /// The lock behind an object on which `lock()` and the like are called, and which half of it that is.
 fn lock_path(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> (Path, Option<Mode>) {
     let object = body.without_casts(object);
     match *body.op(object) {
-        Op::Call { kind, method, arguments } if kind != CallKind::Static => {
-            if let Some(Some(mode)) = lock::view(program, method) {
-                return (paths.of(body.operands(arguments)[0], at), Some(mode));
+        Op::Call { kind, method, arguments } => {
+            let whole = body.operands(arguments).first().filter(|_| kind != CallKind::Static);
+            if let (Some(whole), Some(Some(mode))) = (whole, lock::view(program, method)) {
+                return (gotten(body, program, paths, *whole, at), Some(mode));
             }
+            return half(program, gotten(body, program, paths, object, at));
         }
         Op::GetField { base, field } => {
             if let Some(derived) = program.derived_locks.get(program, field)

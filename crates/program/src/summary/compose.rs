@@ -236,10 +236,8 @@ impl Composing<'_, '_> {
             let last = std::mem::take(&mut self.summary);
             self.last_held.clear();
             self.last_held.extend(last.accesses.iter().map(|access| access.held));
-            // Growing step by step would move large pieces again and again.
             self.summary.accesses = last.accesses;
             self.summary.accesses.clear();
-            self.summary.accesses.reserve(MAX_ACCESSES);
             self.own.clear();
             self.controls.clear();
             self.guards.clear();

@@ -101,6 +101,13 @@ impl Gathering {
         if !self.first.is_empty() {
             self.all.extend_from_slice(&std::mem::take(&mut self.first));
         }
+        // They mostly come in order.
+        if self.all.last().is_none_or(|last| last.root < influence.root) {
+            if self.all.len() < MAX_INFLUENCES {
+                self.all.push(influence);
+            }
+            return;
+        }
         match self.all.binary_search_by_key(&influence.root, |known| known.root) {
             Ok(at) => self.all[at].ended = self.all[at].ended.union(influence.ended),
             Err(at) if self.all.len() < MAX_INFLUENCES => self.all.insert(at, influence),

@@ -142,6 +142,7 @@ impl Composing<'_, '_> {
         let compared = if writes { self.compared(event) } else { Comparisons::default() };
         let mut through =
             Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held, known: Vec::new() };
+        self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
         // Accesses that stand together mostly have the same control.
         let mut last: Option<(&Influences, Influences)> = None;
         for access in &callee.accesses {

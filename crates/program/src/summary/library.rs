@@ -56,8 +56,7 @@ impl Composing<'_, '_> {
     }
 
     fn parameter_count(&self, method: MethodName) -> usize {
-        classfile::parse_method(self.program.names.text(method.descriptor), &self.program.names)
-            .map_or(0, |descriptor| descriptor.parameters.len())
+        classfile::split_method(self.program.names.text(method.descriptor)).map_or(0, |(count, _)| count)
     }
 
     /// What is known of the object that an argument is.

@@ -458,6 +458,5 @@ pub(super) fn makes(objects: &Objects, register: u32) -> bool {
 
 /// Whether a call has no receiver.
 pub(crate) fn is_static(program: &Program, method: MethodName, arguments: &[Argument]) -> bool {
-    classfile::parse_method(program.names.text(method.descriptor), &program.names)
-        .is_none_or(|descriptor| descriptor.parameters.len() == arguments.len())
+    classfile::split_method(program.names.text(method.descriptor)).is_none_or(|(count, _)| count == arguments.len())
 }

@@ -1,5 +1,6 @@
 //! How many processes of an entry run at once.
 
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::order::Orders;
@@ -50,7 +51,7 @@ impl Repeats {
         let local =
             |method: MethodId| recursive.contains(&method) || called_twice(finder, rows, entries, started, method);
         let mut repeated: FxHashSet<MethodId> = FxHashSet::default();
-        let mut pending: Vec<MethodId> = order.into_iter().filter(|method| local(*method)).collect();
+        let mut pending: Vec<MethodId> = order.into_par_iter().filter(|method| local(*method)).collect();
         while let Some(method) = pending.pop() {
             if repeated.insert(method) {
                 pending.extend(graph.callees(method).iter().filter(|callee| relevant.contains(callee)));

@@ -1,0 +1,111 @@
+//! Which methods may have a container that synchronizes itself behind an interface: `Map` says nothing of locks, and
+//! `new ConcurrentHashMap` does. What is made is seen where it is made, in fields that it was stored to, and in what
+//! methods return.
+
+use classfile::Type;
+use location::{ClassName, MethodName};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::calls::Calls;
+use crate::class::{FieldId, MethodId, Program};
+use crate::library::supertypes;
+use crate::model::{Product, linearize};
+
+/// By method.
+pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
+    let count = program.known_method_count();
+    let makers = makers(program, calls);
+    if makers.is_empty() {
+        return vec![false; count];
+    }
+    let methods: Vec<MethodId> = program.methods().collect();
+    let made_in =
+        |method: MethodId| calls.mentions[method.index()].calls.iter().filter_map(|(_, call)| makers.get(call));
+    let holders: FxHashSet<FieldId> = methods
+        .par_iter()
+        .flat_map_iter(|method| {
+            let made: Vec<ClassName> = made_in(*method).copied().collect();
+            let written = if made.is_empty() { &[][..] } else { calls.writes(*method) };
+            let fits = move |of: ClassName| made.iter().any(|made| program.is_subtype(*made, of));
+            written.iter().filter_map(move |field| {
+                let kind = classfile::parse_field(program.names.text(field.descriptor), &program.names);
+                matches!(kind, Some(Type::Reference(class)) if fits(class)).then(|| program.resolve_field(*field))?
+            })
+        })
+        .collect();
+    let holds = |method: MethodId| {
+        made_in(method).next().is_some()
+            || calls
+                .reads(method)
+                .iter()
+                .any(|field| program.resolve_field(*field).is_some_and(|id| holders.contains(&id)))
+    };
+    let mut behind = vec![false; count];
+    let found: Vec<MethodId> = methods.into_par_iter().filter(|method| holds(*method)).collect();
+    found.iter().for_each(|method| behind[method.index()] = true);
+    spread(program, calls, &makers, found, &mut behind);
+    behind
+}
+
+/// Constructors of classes that synchronize themselves, and calls that wrap something so; each with what it makes.
+fn makers(program: &Program, calls: &Calls) -> FxHashMap<MethodName, ClassName> {
+    let constructor = program.names.intern("<init>");
+    let found: Vec<(MethodName, ClassName)> = calls
+        .modelled
+        .par_iter()
+        .filter_map(|(method, model)| {
+            if method.name == constructor {
+                let ancestry = calls.models.ancestry(method.class, &mut supertypes(program));
+                return calls.models.is_guarded(&ancestry).then_some((*method, method.class));
+            }
+            let is_wrapper = model.as_ref().is_some_and(|model| model.product == Some(Product::Synchronized));
+            let result = returned(program, *method).filter(|_| is_wrapper)?;
+            Some((*method, result))
+        })
+        .collect();
+    found.into_iter().collect()
+}
+
+/// What a method returns, if that is an object.
+fn returned(program: &Program, method: MethodName) -> Option<ClassName> {
+    let descriptor = program.names.text(method.descriptor);
+    let result = &descriptor[descriptor.find(')')? + 1..];
+    match classfile::parse_field(result, &program.names) {
+        Some(Type::Reference(class)) => Some(class),
+        _ => None,
+    }
+}
+
+/// Adds the callers of methods that may return such a container.
+fn spread(
+    program: &Program,
+    calls: &Calls,
+    makers: &FxHashMap<MethodName, ClassName>,
+    found: Vec<MethodId>,
+    behind: &mut [bool],
+) {
+    let classes: FxHashSet<ClassName> = makers.values().copied().collect();
+    let ancestors: FxHashSet<ClassName> =
+        classes.into_iter().flat_map(|class| linearize(class, &mut supertypes(program))).collect();
+    let object = program.names.class("java/lang/Object");
+    let mut returns = vec![false; behind.len()];
+    let mut pending = found;
+    let mut is_first = true;
+    while !pending.is_empty() {
+        let mut next = Vec::new();
+        for method in pending {
+            let result = returned(program, program.method_name(method));
+            // What is handed on as any object is followed one call up and no further.
+            let may_return = result.is_some_and(|class| ancestors.contains(&class) && (is_first || class != object));
+            if may_return && !std::mem::replace(&mut returns[method.index()], true) {
+                next.extend(calls.callers(method).iter().copied());
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        next.iter().for_each(|caller| behind[caller.index()] = true);
+        pending = next;
+        is_first = false;
+    }
+}

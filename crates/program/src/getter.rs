@@ -1,0 +1,73 @@
+//! Methods that only tell which lock to take: `Lock latch() { return latch; }`. What a call of one yields is called what
+//! the method calls it, so that two calls name one lock.
+
+use classfile::Type;
+use location::{MethodName, Symbol};
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::class::{MethodId, Program};
+use crate::ir::{Body, Op};
+use crate::lock;
+use crate::path::Paths;
+use crate::wrapper::WrappedLock;
+
+/// The getters of locks in a program.
+#[derive(Default)]
+pub(crate) struct Getters {
+    methods: FxHashMap<MethodId, WrappedLock>,
+    /// Names and descriptors of the methods, for a quick no.
+    names: FxHashSet<(Symbol, Symbol)>,
+}
+
+impl Getters {
+    pub(crate) fn find(program: &Program) -> Getters {
+        let mut known: FxHashMap<Symbol, bool> = FxHashMap::default();
+        let candidates: FxHashSet<MethodId> = program
+            .methods()
+            .filter(|method| {
+                let own = program.method(*method);
+                own.has_code && *known.entry(own.descriptor).or_insert_with(|| returns_lock(program, own.descriptor))
+            })
+            .collect();
+        let found = program.visit_bodies(
+            |method| candidates.contains(&method),
+            |method, body| Some((method, returned(program, &body)?)),
+        );
+        let mut getters = Getters::default();
+        for (method, lock) in found.into_iter().filter_map(|found| found.ok().flatten()) {
+            let name = program.method_name(method);
+            getters.names.insert((name.name, name.descriptor));
+            getters.methods.insert(method, lock);
+        }
+        getters
+    }
+
+    /// The lock that a call yields, as far as the class that it names tells.
+    pub(crate) fn get(&self, program: &Program, called: MethodName) -> Option<&WrappedLock> {
+        if !self.names.contains(&(called.name, called.descriptor)) {
+            return None;
+        }
+        self.methods.get(&program.inherited_method(called)?)
+    }
+}
+
+/// Whether a method yields something that can be locked.
+fn returns_lock(program: &Program, descriptor: Symbol) -> bool {
+    let text = program.names.text(descriptor);
+    let Some(result) = text.find(')').map(|end| &text[end + 1..]) else { return false };
+    match classfile::parse_field(result, &program.names) {
+        Some(Type::Reference(class)) => lock::is_lockable(program, class),
+        _ => false,
+    }
+}
+
+/// What a body returns, if it is the same on all paths and has a name outside.
+fn returned(program: &Program, body: &Body) -> Option<WrappedLock> {
+    let paths = Paths::new(body, program);
+    let mut names = body.instructions().filter_map(|(at, instruction)| match instruction.op {
+        Op::Return(Some(value)) => Some(WrappedLock::of(body, &paths.of(value, at)).filter(WrappedLock::is_held)),
+        _ => None,
+    });
+    let first = names.next()??;
+    names.all(|other| other.as_ref() == Some(&first)).then_some(first)
+}
