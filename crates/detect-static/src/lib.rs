@@ -29,10 +29,14 @@ pub struct Detector {
     check: Check,
 }
 
+/// Asked of the program, its calls, the outlines made so far, and the whole program if it must be.
+type CallsCheck =
+    for<'w> fn(&'w Program, &'w Calls, Arc<OutlineCache>, &Options, &dyn Fn() -> &'w Whole<'w>) -> Checked;
+
 /// What a detector looks at.
 enum Check {
     /// What calls what; the detector looks into the methods that it needs, and at the whole program last.
-    Calls(for<'w> fn(&'w Program, &'w Calls, Arc<OutlineCache>, &Options, &dyn Fn() -> &'w Whole<'w>) -> Checked),
+    Calls(CallsCheck),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
 }

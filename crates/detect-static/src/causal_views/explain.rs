@@ -41,10 +41,12 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
     step(Thread::a(), at(first), format!("`{x}` {done} under `{lock}`{}", places.inside(first)));
     step(Thread::a(), at(first), format!("`{lock}` let go"));
     let earlier = if other.spot.pc <= also.spot.pc { other } else { also };
-    let theirs = match () {
-        () if torn.other.first == torn.other.second => format!("`{x}` replaced as a whole"),
-        () if x == y => format!("two of `{x}` {by_other} in one section"),
-        () => format!("`{x}` and `{y}` both {by_other} in one section"),
+    let theirs = if torn.other.first == torn.other.second {
+        format!("`{x}` replaced as a whole")
+    } else if x == y {
+        format!("two of `{x}` {by_other} in one section")
+    } else {
+        format!("`{x}` and `{y}` both {by_other} in one section")
     };
     step(Thread::b(), places.spot(&earlier.spot), theirs);
     let met = match torn.met.kind {
