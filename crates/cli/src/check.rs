@@ -25,7 +25,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         given => SourceRoots::given(given)?,
     };
 
-    let Answer { classes, methods, jdk, skipped, missing, findings } =
+    let Answer { classes, methods, jdk, skipped, missing, findings, .. } =
         with_jobs(args.jobs, || analyse(args, &detectors))??;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
@@ -85,6 +85,8 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
         skipped,
         missing: program.missing().iter().map(|class| program.names.readable_class(*class)).collect(),
         findings: checked.findings,
+        suspicions: Vec::new(),
+        plan: String::new(),
     };
     if let Some((cache, key_before)) = &kept {
         // What changed while it was read belongs to no key.

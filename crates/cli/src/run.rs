@@ -3,6 +3,8 @@
 //! Each JVM of the program asks for a plan before its classes load. The answer comes from a check of its class path: what
 //! the code makes suspect is what is watched. Its events are then read as they are written, on a thread of its own.
 
+mod class_path;
+mod judge;
 mod plan;
 mod summary;
 mod watch;
@@ -59,6 +61,10 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "MB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(16..))]
     max_memory: u32,
 
+    /// A folder for answers about class paths, made if it is missing; the same classes and settings are not checked again
+    #[arg(long, value_name = "DIR")]
+    cache: Option<PathBuf>,
+
     /// Where sources are: the folder that holds the top packages; may be repeated
     #[arg(long = "source-root", value_name = "DIR")]
     source_roots: Vec<PathBuf>,
@@ -109,6 +115,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let watch = Watch {
                 folder: jvm,
                 settings: args.settings.settings(),
+                cache: args.cache.clone(),
                 max_memory: args.max_memory,
                 units: args.units,
                 options: Options { without: without(&args.without), paper: args.paper, ..Options::default() },

@@ -6,9 +6,11 @@
 //! Reports: each suspicion that the run supports. A thread must have done something that the first access comes before
 //! and the second after, if it is put in between: it conflicts with both, or with one after the other. Start, join and
 //! barriers must leave it free to run there, and no lock that is held over the whole unit may keep it out. If it did run
-//! there, the finding is observed, else predicted. For a suspicion that is told without a run, a conflict with the
-//! first access is enough: what follows from it is known from the code.
-//! Misses: what only several other threads do together; suspicions that nobody had; code that did not run.
+//! there, the finding is observed, else predicted. A suspicion may need to be observed. For a suspicion that is told without a run, a conflict with the
+//! first access is enough: what follows from it is known from the code. So is another thread that began the same unit
+//! on the same variable. And such a unit may stop halfway: if the branch to its second part was not taken, the part is
+//! filled in with the object of the first, and marked as what did not run.
+//! Misses: what only several other threads do together; suspicions that nobody had; code whose first part did not run.
 //! What a thread does to an object that it made, before anybody else touches it, disturbs nobody.
 //! May be wrong when: something other than locks, start, join and barriers keeps the threads apart.
 //! Method: conflict edges between the commit nodes of units that ran, after Chen, Serbanuta and Rosu's and Wang and
@@ -18,19 +20,24 @@
 mod clock;
 mod explain;
 mod records;
+mod seen;
+mod support;
+mod threads;
 
 #[cfg(test)]
 mod tests;
 
 use finding::{Evidence, Finding, Suspicion};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use trace::{
     Action, ActivationId, Cause, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
 };
 
-use crate::lockset::{Holds, LockSets};
-use clock::{Clock, Clocks};
+use crate::lockset::LockSets;
+use clock::Clocks;
 use records::{Access, Held, Index, Moment, Record};
+use seen::{Seen, Unit};
+use threads::{Activation, First, Open, Thread};
 
 /// The name of the detector.
 pub const COMMIT_NODES: &str = "commit-nodes";
@@ -73,66 +80,6 @@ enum Part {
     First,
 }
 
-#[derive(Default)]
-struct Thread {
-    holds: Holds,
-    activations: Vec<Activation>,
-    /// When the thread took the first of the locks that it holds.
-    section: Option<Moment>,
-    arms: Vec<bool>,
-}
-
-struct Activation {
-    id: ActivationId,
-    open: Vec<Open>,
-}
-
-/// First parts of one suspicion that wait for a second.
-struct Open {
-    suspicion: usize,
-    firsts: Vec<First>,
-}
-
-#[derive(Clone, Copy)]
-struct First {
-    access: Access,
-    /// What has been held ever since.
-    held: Held,
-}
-
-/// What is known about one suspicion.
-#[derive(Default)]
-struct Seen {
-    /// How many units ran.
-    units: u64,
-    support: Option<Support>,
-    /// Units that nobody came in between so far; whoever comes later may.
-    waiting: Vec<Unit>,
-    known: FxHashSet<UnitKey>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Unit {
-    thread: ThreadId,
-    first: Access,
-    second: Access,
-    held: Held,
-}
-
-type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, Clock, Clock);
-
-/// Why a suspicion is right.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-struct Support {
-    unit: Unit,
-    other: ThreadId,
-    /// What came, or can come, after the first access.
-    after: Access,
-    /// What came, or can come, before the second. The same, if one access conflicts with both.
-    before: Option<Access>,
-    evidence: Evidence,
-}
-
 /// What one run says.
 pub struct Answered {
     pub findings: Vec<Finding>,
@@ -147,8 +94,8 @@ pub struct Answered {
 impl Pairs {
     /// Different units of one suspicion that are kept to wait for other threads.
     const MOST_WAITING: usize = 64;
-    /// Different first accesses that one activation waits with.
-    const MOST_FIRSTS: usize = 16;
+    /// Beyond, nobody counts how often it happened.
+    const MOST_COUNTED: u64 = 1_000;
 
     /// `most_records` bounds what is kept of other threads' accesses.
     pub fn new(suspicions: Vec<Suspicion>, most_records: usize) -> Pairs {
@@ -205,6 +152,14 @@ impl Pairs {
                 _ => return,
             }
         }
+        // Who does something before it leaves came last, and does it while all others wait.
+        if !matches!(event.action, Action::Leave { .. })
+            && let Some(meeting) = thread.meeting.take()
+        {
+            thread.divide();
+            thread.is_acting = true;
+            self.clocks.act(event.thread, meeting);
+        }
         match event.action {
             Action::Read { variable } => self.access(event, variable, trace::Access::Read, None, tables),
             Action::Write { variable } => self.access(event, variable, trace::Access::Write, None, tables),
@@ -214,6 +169,9 @@ impl Pairs {
             Action::Acquire { lock, mode, cause, .. } => {
                 thread.holds.acquire(lock, mode, cause);
                 thread.section.get_or_insert(self.now);
+                if !thread.activations.is_empty() {
+                    self.takes(event, lock);
+                }
             }
             Action::Release { lock, mode, cause } => {
                 if thread.holds.release(lock, mode, cause) == Some(true) {
@@ -222,9 +180,8 @@ impl Pairs {
             }
             Action::Enter { activation, method } => self.enter(event.thread, activation, method, tables),
             Action::Exit { activation } => {
-                if let Some(index) = thread.activations.iter().rposition(|open| open.id == activation) {
-                    thread.activations.truncate(index);
-                }
+                let stopped = thread.exit(activation);
+                self.stopped(event.thread, stopped);
             }
             Action::Start { child } => {
                 thread.divide();
@@ -235,9 +192,18 @@ impl Pairs {
                 self.clocks.join(event.thread, child);
             }
             // Who tells others to go on does not wait itself: its units go on, too.
-            Action::Arrive { barrier, generation } => self.clocks.arrive(event.thread, (barrier, generation)),
+            Action::Arrive { barrier, generation } => {
+                self.clocks.arrive(event.thread, (barrier, generation));
+                if is_meeting(&tables.barrier_name(barrier)) {
+                    thread.meeting = Some((barrier, generation));
+                }
+            }
             Action::Leave { barrier, generation } => {
+                thread.meeting = None;
                 thread.divide();
+                if std::mem::take(&mut thread.is_acting) {
+                    self.clocks.acted(event.thread);
+                }
                 self.clocks.leave(event.thread, (barrier, generation));
             }
             Action::ArmBegin { ran, .. } => thread.arms.push(ran == Ran::Speculated),
@@ -272,23 +238,32 @@ impl Pairs {
         }
     }
 
-    fn let_go(&mut self, thread: ThreadId, lock: LockId, cause: Cause) {
-        let sets = &mut self.sets;
-        let Some(thread) = self.threads.get_mut(&thread) else { return };
-        if thread.holds.any(sets).is_empty() || cause == Cause::Wait {
-            thread.section = None;
+    /// A lock is taken in the methods that are open.
+    fn takes(&mut self, event: &Event, lock: LockId) {
+        let clock = self.clocks.now(event.thread);
+        let Some(thread) = self.threads.get_mut(&event.thread) else { return };
+        let held = Held { any: thread.holds.any(&mut self.sets), alone: thread.holds.exclusive(&mut self.sets) };
+        let access = Access {
+            moment: self.now,
+            site: event.site,
+            stack: event.stack,
+            variable: VariableId(0),
+            is_part: false,
+            writes: false,
+            updates: false,
+            interval: None,
+            clock,
+            section: self.now,
+        };
+        let open = thread.activations.iter().flat_map(|activation| &activation.open);
+        for open in open.filter(|open| self.suspicions[open.suspicion].is_one_variable) {
+            self.seen[open.suspicion].take(lock, Record::new(event.thread, held, access));
         }
-        // A lock with two modes may still be held in the other one, which keeps others out as before or less.
-        let (any, alone) = (thread.holds.any(sets), thread.holds.exclusive(sets));
-        for open in thread.activations.iter_mut().flat_map(|activation| &mut activation.open) {
-            for first in &mut open.firsts {
-                if !sets.locks(any).contains(&lock) {
-                    first.held.any = sets.without(first.held.any, lock);
-                }
-                if !sets.locks(alone).contains(&lock) {
-                    first.held.alone = sets.without(first.held.alone, lock);
-                }
-            }
+    }
+
+    fn let_go(&mut self, thread: ThreadId, lock: LockId, cause: Cause) {
+        if let Some(thread) = self.threads.get_mut(&thread) {
+            thread.let_go(lock, cause, &mut self.sets);
         }
     }
 
@@ -309,6 +284,7 @@ impl Pairs {
             site: event.site,
             stack: event.stack,
             variable,
+            is_part: tables.variable(variable).part != trace::Part::Whole,
             writes: access.writes(),
             updates: access == trace::Access::Update,
             interval,
@@ -327,7 +303,7 @@ impl Pairs {
         let roles = self.sites[event.site.index()].take().unwrap_or_default();
         for &(suspicion, part) in &roles {
             match part {
-                Part::First => self.first(event.thread, suspicion, First { access, held }),
+                Part::First => self.first(event.thread, suspicion, First::new(access, held)),
                 Part::Second => self.second(event.thread, suspicion, access),
             }
         }
@@ -367,34 +343,61 @@ impl Pairs {
 
     /// A first part: the latest of its place counts.
     fn first(&mut self, thread: ThreadId, suspicion: usize, first: First) {
-        let Some(open) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else { return };
-        match open.firsts.iter().position(|known| known.access.site == first.access.site) {
-            Some(known) => open.firsts[known] = first,
-            None if open.firsts.len() < Pairs::MOST_FIRSTS => open.firsts.push(first),
-            None => {}
+        if self.suspicions[suspicion].is_split {
+            return self.seen[suspicion].task(thread, first);
         }
+        let Some((open, inside)) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else {
+            return;
+        };
+        let replaced = open.add(First { inside, ..first });
+        self.seen[suspicion].begin(Record::new(thread, first.held, first.access));
+        self.stopped(thread, replaced.map(|first| (suspicion, first)).into_iter().collect());
     }
 
     /// A second part: with each first that waits for it a unit.
     fn second(&mut self, thread: ThreadId, suspicion: usize, second: Access) {
-        let Some(open) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else { return };
-        let units: Vec<Unit> =
-            open.firsts.iter().map(|first| Unit { thread, first: first.access, second, held: first.held }).collect();
+        let units: Vec<Unit> = if self.suspicions[suspicion].is_split {
+            self.seen[suspicion].after_tasks(thread, second, &self.clocks)
+        } else {
+            let Some((open, inside)) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else {
+                return;
+            };
+            open.firsts.iter_mut().for_each(|first| first.is_followed = true);
+            // What is all done by one call is that call's business.
+            let firsts = open.firsts.iter().filter(|first| inside.is_none() || first.inside != inside);
+            firsts.map(|first| Unit::new(thread, first, thread, second)).collect()
+        };
         self.seen[suspicion].units += u64::from(!units.is_empty());
         for unit in units {
             self.unit(suspicion, unit);
         }
     }
 
+    /// First parts that no second came after: the run went another way, and the code says what it went by.
+    fn stopped(&mut self, thread: ThreadId, firsts: Vec<(usize, First)>) {
+        for (number, first) in firsts {
+            let suspicion = &self.suspicions[number];
+            if first.is_followed || first.access.writes || !suspicion.is_told || !suspicion.is_one_variable {
+                continue;
+            }
+            let clock = self.clocks.now(thread);
+            let filled_in =
+                Access { moment: self.now, writes: true, updates: false, interval: None, clock, ..first.access };
+            let unit = Unit { has_run: false, ..Unit::new(thread, &first, thread, filled_in) };
+            self.unit(number, unit);
+        }
+    }
+
     fn unit(&mut self, suspicion: usize, unit: Unit) {
         let seen = &self.seen[suspicion];
-        if seen.support.is_some_and(|support| support.evidence >= Evidence::Observed) {
+        // What did not run is never more than predicted.
+        if seen.observed >= Pairs::MOST_COUNTED || (!unit.has_run && seen.support.is_some()) {
             return;
         }
-        let is_told = self.suspicions[suspicion].is_told;
-        if let Some(support) = self.support(&unit, is_told) {
+        if let Some(support) = self.support(&unit, suspicion) {
+            self.seen[suspicion].observed += u64::from(support.evidence == Evidence::Observed);
             let known = &mut self.seen[suspicion].support;
-            if known.is_none_or(|known| known.evidence < support.evidence) {
+            if known.is_none_or(|known| known.rank() < support.rank()) {
                 *known = Some(support);
             }
             return;
@@ -410,41 +413,11 @@ impl Pairs {
             unit.held,
             first.clock,
             second.clock,
+            unit.has_run,
         );
         if seen.support.is_none() && seen.waiting.len() < Pairs::MOST_WAITING && seen.known.insert(key) {
             seen.waiting.push(unit);
         }
-    }
-
-    /// Whether another thread came, or can come, in between.
-    fn support(&mut self, unit: &Unit, is_told: bool) -> Option<Support> {
-        let mut best: Option<Support> = None;
-        for after in self.index.of(unit.first.variable) {
-            if !is_free(unit, after, &self.clocks, &mut self.sets) {
-                continue;
-            }
-            for after_access in [after.first, after.last] {
-                if !unit.first.conflicts(&after_access) {
-                    continue;
-                }
-                let before = if unit.second.conflicts(&after_access) {
-                    Some(after_access)
-                } else {
-                    closing(unit, after, &after_access, &self.index, &self.clocks, &mut self.sets)
-                };
-                if before.is_none() && !is_told {
-                    continue;
-                }
-                let observed =
-                    before.is_some_and(|before| unit.first.is_before(&after_access) && before.is_before(&unit.second));
-                let evidence = if observed { Evidence::Observed } else { Evidence::Predicted };
-                let support = Support { unit: *unit, other: after.thread, after: after_access, before, evidence };
-                if best.is_none_or(|best| best.evidence < evidence) {
-                    best = Some(support);
-                }
-            }
-        }
-        best
     }
 
     /// What the run says about each suspicion, at its end.
@@ -454,67 +427,27 @@ impl Pairs {
             // Others may have come after the unit was over: they could have come earlier.
             let waiting = std::mem::take(&mut self.seen[number].waiting);
             let is_told = self.suspicions[number].is_told;
-            for unit in &waiting {
+            // What ran goes before what was filled in.
+            let (ran, filled_in): (Vec<Unit>, Vec<Unit>) = waiting.into_iter().partition(|unit| unit.has_run);
+            for unit in ran.iter().chain(&filled_in) {
                 if self.seen[number].support.is_none() {
-                    self.seen[number].support = self.support(unit, is_told);
+                    self.seen[number].support = self.support(unit, number);
                 }
             }
             let seen = &self.seen[number];
             answered.units += seen.units;
             match &seen.support {
-                Some(support) => {
-                    answered.findings.push(explain::explain(&self.suspicions[number], support, seen.units, tables));
+                Some(support) if support.evidence >= self.suspicions[number].least => {
+                    answered.findings.push(explain::explain(&self.suspicions[number], support, seen, tables));
                 }
-                None => answered.unsupported += usize::from(is_told),
+                _ => answered.unsupported += usize::from(is_told),
             }
         }
         answered
     }
 }
 
-impl Thread {
-    /// The latest activation of the method of a suspicion.
-    fn open(&mut self, suspicion: usize) -> Option<&mut Open> {
-        let mut activations = self.activations.iter_mut().rev();
-        activations.find_map(|activation| activation.open.iter_mut().find(|open| open.suspicion == suspicion))
-    }
-
-    /// What comes before and what comes after are not one unit.
-    fn divide(&mut self) {
-        for open in self.activations.iter_mut().flat_map(|activation| &mut activation.open) {
-            open.firsts.clear();
-        }
-    }
-}
-
-/// Whether accesses of a record can be put between the two of a unit.
-fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &mut LockSets) -> bool {
-    record.thread != unit.thread
-        && !clocks.is_before(record.thread, record.first.clock, unit.first.clock)
-        && !clocks.is_before(unit.thread, unit.second.clock, record.first.clock)
-        && !unit.held.excludes(record.held, sets)
-}
-
-/// An access of the same thread, not before `after`, that the second access of the unit comes after.
-fn closing(
-    unit: &Unit,
-    after: &Record,
-    after_access: &Access,
-    index: &Index,
-    clocks: &Clocks,
-    sets: &mut LockSets,
-) -> Option<Access> {
-    let mut found: Option<Access> = None;
-    for record in index.of(unit.second.variable) {
-        let fits = record.thread == after.thread
-            && unit.second.conflicts(&record.last)
-            && record.last.moment >= after_access.moment
-            && is_free(unit, record, clocks, sets)
-            // Between two sections the thread may have taken a lock that is held over the whole unit.
-            && (unit.held.any.is_empty() || record.last.section == after_access.section);
-        if fits && found.is_none_or(|found| record.last.moment < found.moment) {
-            found = Some(record.last);
-        }
-    }
-    found
+/// Whether all who arrive there also leave, and one of them may act for all in the meantime.
+fn is_meeting(barrier: &str) -> bool {
+    ["java.util.concurrent.CyclicBarrier", "java.util.concurrent.Phaser"].iter().any(|class| barrier.starts_with(class))
 }

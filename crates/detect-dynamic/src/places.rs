@@ -1,7 +1,7 @@
 //! Places of a trace as findings name them.
 
 use location::{MethodPlace, Place};
-use trace::{SiteId, StackId, Tables, UnitId};
+use trace::{Part, SiteId, StackId, Tables, UnitId, VariableId};
 
 pub(crate) fn place(site: SiteId, tables: &Tables) -> Option<Place> {
     let frame = tables.frame(site)?;
@@ -21,6 +21,17 @@ pub(crate) fn place(site: SiteId, tables: &Tables) -> Option<Place> {
 /// Who called, from the innermost caller outwards: the stack without its first site, which is the place itself.
 pub(crate) fn callers(stack: StackId, tables: &Tables) -> Vec<Place> {
     tables.stack(stack).into_iter().skip(1).filter_map(|site| place(site, tables)).collect()
+}
+
+/// A variable as a reader knows it: which object it belongs to is another matter.
+pub(crate) fn readable(variable: VariableId, tables: &Tables) -> String {
+    let name = tables.variable_name(variable);
+    let short = || name.rsplit('.').next().unwrap_or_default().to_owned();
+    match tables.variable(variable).part {
+        Part::Whole => format!("`{name}`"),
+        Part::Element(index) => format!("element {index} of `{}`", short()),
+        Part::Contents => format!("the contents of `{}`", short()),
+    }
 }
 
 /// A unit as a headline calls it.

@@ -80,7 +80,8 @@ pub fn check_with(program: &Program, detectors: &[&Detector], options: impl Into
 /// A check, and what a run could say about it.
 pub struct Suspected {
     pub checked: Checked,
-    /// The findings of the check that a run can support, in their order.
+    /// What a run can support: the findings of the check, and what would be findings if more threads met than the code
+    /// shows.
     pub suspicions: Vec<Suspicion>,
 }
 
@@ -90,7 +91,10 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
     let whole = OnceCell::new();
     let checked = run(program, detectors, &options, &whole);
     let whole = whole.get_or_init(|| Whole::of(program, options.settings.clone()));
-    let suspicions = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding)).collect();
+    let told = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding, true));
+    let doubtful = finding::merge(stale_values::doubtful(whole));
+    let doubtful = doubtful.iter().filter_map(|finding| suspicion::of(whole, finding, false));
+    let suspicions = told.chain(doubtful).collect();
     Suspected { checked, suspicions }
 }
 

@@ -6,25 +6,41 @@
 
 use std::collections::BTreeSet;
 
-use finding::{Finding, SectionPair, Suspicion};
+use finding::{Evidence, Finding, SectionPair, Suspicion, rules};
 use location::{MethodPlace, Place, Site};
+use program::outline::{Action, EventId, Member};
 use program::summary::{Access, AccessId, Root, Spot, Summary};
 use program::{MethodId, Variable, Whole};
 
 /// The question that a finding puts to a run; `None` if nobody knows where its accesses are.
-pub(crate) fn of(whole: &Whole<'_>, finding: &Finding) -> Option<Suspicion> {
+pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<Suspicion> {
     let sections = finding.sections.as_ref()?;
     let method = method(whole, &finding.method)?;
     let summary = whole.summaries.summary(method)?;
     let asking = Asking { whole, method, summary, variables: &finding.variables };
     let (mut first, mut second) = asking.in_sections(sections);
+    if finding.rule == &rules::STALE_VALUE || finding.rule == &rules::CHECK_THEN_ACT {
+        // What was read, and what is written because of it: all else in the sections is beside the point.
+        asking.keep(&mut first, |access| !access.is_write);
+        asking.keep(&mut second, |access| access.is_write);
+    }
     asking.follow_values(&mut first, &mut second);
     let places = |accesses: &BTreeSet<AccessId>| -> Vec<Place> {
         accesses.iter().map(|access| asking.place(&asking.access(*access).spot)).collect()
     };
-    let (first, second) = (places(&first), places(&second));
-    let is_complete = !first.is_empty() && !second.is_empty();
-    is_complete.then(|| Suspicion { finding: finding.clone(), first, second, is_told: true })
+    if first.is_empty() || second.is_empty() {
+        return None;
+    }
+    Some(Suspicion {
+        finding: finding.clone(),
+        first: places(&first),
+        second: places(&second),
+        is_told,
+        // Where the code says that others are kept out, by means that no event may show, only the deed counts.
+        least: if is_told { Evidence::Predicted } else { Evidence::Observed },
+        is_one_variable: asking.is_one_variable(&first, &second),
+        is_split: first.iter().chain(&second).any(|access| asking.is_in_task(asking.access(*access))),
+    })
 }
 
 fn method(whole: &Whole<'_>, place: &MethodPlace) -> Option<MethodId> {
@@ -58,22 +74,61 @@ impl Asking<'_> {
         (within(&sections.first), within(&sections.second))
     }
 
+    /// Keeps the accesses that are meant, if there are such.
+    fn keep(&self, accesses: &mut BTreeSet<AccessId>, is_meant: impl Fn(&Access) -> bool) {
+        if accesses.iter().any(|id| is_meant(self.access(*id))) {
+            accesses.retain(|id| is_meant(self.access(*id)));
+        }
+    }
+
     /// Adds reads of the variables whose old value gets to an access in a later section, and these accesses.
     fn follow_values(&self, first: &mut BTreeSet<AccessId>, second: &mut BTreeSet<AccessId>) {
+        let events = |accesses: &BTreeSet<AccessId>| -> BTreeSet<EventId> {
+            accesses.iter().map(|id| self.access(*id).event).collect()
+        };
+        let (reading, writing) = (events(first), events(second));
         for (id, access) in self.accesses() {
-            if !access.is_write || !self.is_asked(access) {
-                continue;
-            }
+            let Some(written) = Variable::of(self.whole.program, access).filter(|_| access.is_write) else { continue };
             for influence in access.value.iter().chain(&access.control) {
                 let Root::Access(read) = influence.root else { continue };
                 let origin = self.access(read);
                 let has_ended = origin.held.iter().any(|section| influence.ended.contains(section));
-                if has_ended && self.is_asked(origin) {
+                // A virtual call has several targets, each with a variable of its own, and the finding names one.
+                let is_same = Variable::of(self.whole.program, origin) == Some(written)
+                    && reading.contains(&origin.event)
+                    && writing.contains(&access.event);
+                if has_ended && (is_same || self.is_asked(origin) && self.is_asked(access)) {
                     first.insert(read);
                     second.insert(id);
                 }
             }
         }
+    }
+
+    /// Whether the second part writes what the first one reads: the same variable of the same object.
+    fn is_one_variable(&self, first: &BTreeSet<AccessId>, second: &BTreeSet<AccessId>) -> bool {
+        let variable = |access: &Access| Variable::of(self.whole.program, access);
+        first.iter().map(|id| self.access(*id)).any(|read| {
+            second.iter().map(|id| self.access(*id)).any(|write| {
+                write.is_write
+                    && !read.is_write
+                    && variable(read).is_some_and(|read| variable(write) == Some(read))
+                    && (matches!(read.member, Member::Static(_)) || read.base.same(&write.base))
+            })
+        })
+    }
+
+    /// Whether the access belongs to a task that the method starts.
+    fn is_in_task(&self, access: &Access) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+        event.is_some_and(|event| match &event.action {
+            Action::Call { method, .. } => {
+                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                model.is_some_and(|model| model.starts.is_some())
+            }
+            _ => false,
+        })
     }
 
     fn accesses(&self) -> impl Iterator<Item = (AccessId, &Access)> {

@@ -372,7 +372,8 @@ impl Program {
             .collect()
     }
 
-    fn bodies_of<R>(
+    /// As [`Program::visit_bodies`] for one class, here.
+    pub(crate) fn bodies_of<R>(
         &self,
         class: ClassId,
         wanted: &(impl Fn(MethodId) -> bool + Sync),

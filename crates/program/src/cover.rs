@@ -6,9 +6,10 @@ use rustc_hash::FxHashSet;
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Action, Argument, Name, NameStep, Outline, SectionSet, Start};
+use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, Outline, SectionSet, Start};
 use crate::path::MAX_STEPS;
-use crate::summary::{Summaries, Summary};
+use crate::release::Release;
+use crate::summary::{Run, Summaries, Summary};
 use crate::variable::{Variable, Variables};
 
 /// Callers further up than this are not asked.
@@ -106,18 +107,28 @@ impl<'c> Cover<'c> {
     /// Whether every write of the variable, outside construction, happens under a lock in this relation to the object
     /// that is written. An owner's lock covers what it owns only if nobody else has it.
     pub fn covers(&self, variables: &Variables, variable: Variable, relation: &Relation) -> bool {
-        let is_owned = relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
-            NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
-            // What stands in an array may stand in others, too.
-            NameStep::Constant(_) | NameStep::Element(_) => false,
-        });
-        is_owned
+        self.cover_together(variables, variable, std::slice::from_ref(relation))
+    }
+
+    /// The same of several locks, of which each write is under one.
+    pub fn cover_together(&self, variables: &Variables, variable: Variable, relations: &[Relation]) -> bool {
+        let is_owned = |relation: &&Relation| {
+            relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
+                NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
+                // What stands in an array may stand in others, too.
+                NameStep::Constant(_) | NameStep::Element(_) => false,
+            })
+        };
+        let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
+        !relations.is_empty()
             && variables.writers(variable).iter().all(|place| {
                 let Some(summary) = self.summaries.summary(place.method) else { return false };
                 let access = &summary.accesses[place.access.index()];
                 let held = locks(summary, access.held);
-                let mut asked = FxHashSet::default();
-                self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+                relations.iter().any(|relation| {
+                    let mut asked = FxHashSet::default();
+                    self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+                })
             })
     }
 
@@ -241,6 +252,38 @@ impl<'c> Cover<'c> {
         held
     }
 
+    /// The call that runs a lambda before it returns, if nothing else is done with the lambda, and the locks that are
+    /// held around it there.
+    fn runner<'o>(&self, outline: &'o Outline, made: usize) -> Option<(&'o Event, Vec<HeldLock>)> {
+        let is_it = |argument: &Argument| argument.objects.contains(&Object::Event(EventId(made as u32)));
+        let mut found = None;
+        for event in &outline.events {
+            match &event.action {
+                Action::Call { kind, method, arguments } => {
+                    let Some(position) = arguments.iter().position(is_it) else { continue };
+                    let targets = self.calls.targets(self.program, *kind, *method);
+                    let ([target], None) = (targets.known(), &found) else { return None };
+                    let release = Release { program: self.program, calls: self.calls, summaries: self.summaries };
+                    let summary = self.summaries.summary(*target)?;
+                    if release.keeps(*target, position as u16) {
+                        return None;
+                    }
+                    let mut runs = summary.runs.iter().filter(|run| usize::from(run.parameter) == position);
+                    let around = |run: &Run| locks(summary, run.held);
+                    let mut common = around(runs.next()?);
+                    runs.for_each(|run| common.retain(|lock| around(run).contains(lock)));
+                    let named =
+                        common.into_iter().map(|lock| HeldLock { name: from_caller(&lock.name, arguments), ..lock });
+                    found = Some((event, named.collect()));
+                }
+                Action::Write { stored, .. } if is_it(stored) => return None,
+                Action::Lambda { arguments, .. } if arguments.iter().any(is_it) => return None,
+                _ => {}
+            }
+        }
+        found.filter(|_| !outline.returned.contains(&Object::Event(EventId(made as u32))))
+    }
+
     /// As [`Cover::held_by_callers`]; `None` where the answer is a circle and so says nothing.
     fn at_entry(&self, method: MethodId, climb: usize, asked: &mut FxHashSet<MethodId>) -> Option<Vec<HeldLock>> {
         let access = self.program.method(method).access;
@@ -258,12 +301,17 @@ impl<'c> Cover<'c> {
                 common = Some(Vec::new());
                 break;
             };
-            for (event, arguments) in self.call_sites(*caller, method) {
-                let event = &outline.events[event];
+            for (made, arguments) in self.call_sites(*caller, method) {
+                let event = &outline.events[made];
                 let mut held = Vec::new();
-                // A lambda runs somewhere else, under other locks.
-                if !matches!(event.action, Action::Lambda { .. }) {
+                let runner = match event.action {
+                    Action::Lambda { .. } => self.runner(outline, made),
+                    _ => Some((event, Vec::new())),
+                };
+                // A lambda whose runner is not known runs somewhere else, under other locks.
+                if let Some((event, around)) = runner {
                     held = outline_locks(outline, event.held);
+                    held.extend(around);
                     match self.at_entry(*caller, climb - 1, asked) {
                         Some(above) => held.extend(above),
                         None => continue,

@@ -60,4 +60,20 @@ impl<'o> Outlines<'o> {
     pub(crate) fn make(self, wanted: impl Fn(MethodId) -> bool + Sync) {
         self.cache.make(self.program, wanted);
     }
+
+    /// Makes the outlines of some methods, which come in order, here: each class is read once for all of its methods.
+    pub(crate) fn make_here(self, methods: &[MethodId]) {
+        let slot = |method: MethodId| &self.cache.slots[method.index()];
+        let missing: Vec<MethodId> = methods
+            .iter()
+            .copied()
+            .filter(|method| slot(*method).get().is_none() && self.program.is_checked(self.program.class_of(*method)))
+            .collect();
+        for of_class in missing.chunk_by(|one, other| self.program.class_of(*one) == self.program.class_of(*other)) {
+            let is_missing = |method: MethodId| of_class.binary_search(&method).is_ok();
+            self.program.bodies_of(self.program.class_of(of_class[0]), &is_missing, &|method, body| {
+                let _ = slot(method).set(Some(Box::new(outline(self.program, &body, EVERY_CALL))));
+            });
+        }
+    }
 }

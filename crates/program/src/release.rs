@@ -83,6 +83,11 @@ impl Release<'_> {
         events.filter(move |(_, event)| lets_out(event)).map(|(index, _)| EventId(index as u32))
     }
 
+    /// Whether a method keeps what it is given, or lets others have it.
+    pub(crate) fn keeps(&self, method: MethodId, position: u16) -> bool {
+        self.is_kept(method, position, MAX_DEPTH)
+    }
+
     fn is_kept(&self, method: MethodId, position: u16, depth: usize) -> bool {
         let is_it = |object: &Object| *object == Object::Parameter(position);
         match self.summaries.outline(method) {

@@ -76,14 +76,18 @@ fn split(name: &[u8], layout: Layout) -> Option<Name<'_>> {
 
 /// Whether the main section of a manifest says `Multi-Release: true`.
 pub(super) fn is_multi_release(manifest: &[u8]) -> bool {
+    attribute(manifest, "Multi-Release").is_some_and(|value| value.eq_ignore_ascii_case("true"))
+}
+
+/// What the main section of a manifest says under a name.
+pub(super) fn attribute(manifest: &[u8], name: &str) -> Option<String> {
     let text = String::from_utf8_lossy(manifest);
     // A line that starts with a space continues the one before.
     let text = text.replace("\r\n", "\n").replace('\r', "\n").replace("\n ", "");
-    text.lines().take_while(|line| !line.is_empty()).any(|line| {
-        line.split_once(':').is_some_and(|(name, value)| {
-            name.eq_ignore_ascii_case("Multi-Release") && value.trim().eq_ignore_ascii_case("true")
-        })
-    })
+    let main = text.lines().take_while(|line| !line.is_empty());
+    main.filter_map(|line| line.split_once(':'))
+        .find(|(found, _)| found.eq_ignore_ascii_case(name))
+        .map(|(_, value)| value.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -97,6 +101,10 @@ mod tests {
         assert!(!is_multi_release(b"Manifest-Version: 1.0\n\nName: a\nMulti-Release: true\n"));
         assert!(!is_multi_release(b"Multi-Release: false\n"));
         assert!(!is_multi_release(b"\xff\xfe"));
+        let manifest =
+            b"Manifest-Version: 1.0\r\nClass-Path: lib/a.jar li\r\n b/b.jar\r\n\r\nName: x\r\nMain-Class: y\r\n";
+        assert_eq!(attribute(manifest, "class-path").as_deref(), Some("lib/a.jar lib/b.jar"));
+        assert_eq!(attribute(manifest, "Main-Class"), None);
     }
 
     fn selected(names: &[&str], layout: Layout, release: Option<u16>) -> Vec<(String, u64)> {

@@ -113,6 +113,14 @@ impl Library {
     }
 }
 
+/// What the manifest of a jar says under a name; `None` if there is no manifest, or none that can be read.
+pub fn manifest_attribute(data: &dyn ReadAt, limits: &Limits, name: &str) -> Option<String> {
+    let Entries { manifest, .. } = Directory::find(data).ok()?.entries(limits.entries).ok()?;
+    let manifest = manifest?;
+    limits.check_ratio(manifest.packed, manifest.size).ok()?;
+    layout::attribute(&entry::read(data, &manifest).ok()?, name)
+}
+
 fn open_zip(data: &dyn ReadAt, limits: &Limits, release: u16) -> Result<Form, ArchiveError> {
     let mut head = [0; 4];
     let is_jmod = read_head(data, &mut head)? == JMOD_MAGIC;

@@ -20,7 +20,7 @@ mod zip;
 
 pub use data::ReadAt;
 pub use error::ArchiveError;
-pub use library::Library;
+pub use library::{Library, manifest_attribute};
 pub use limit::{Budget, Limits};
 pub use name::{is_archive_name, shown};
 pub use reader::{ArchiveReader, Contents, Kind, read_class};

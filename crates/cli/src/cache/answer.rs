@@ -3,7 +3,7 @@
 //! Numbers have eight bytes, the lowest first; texts and lists have their length before them.
 
 use detect_static::DETECTORS;
-use finding::{Evidence, Finding, RULES, SectionPair, Severity, Step, Thread};
+use finding::{Evidence, Finding, RULES, SectionPair, Severity, Step, Suspicion, Thread};
 use location::{MethodPlace, Place};
 
 /// What a check found, and what it looked at.
@@ -17,6 +17,9 @@ pub(crate) struct Answer {
     /// Classes that are named and not known.
     pub(crate) missing: Vec<String>,
     pub(crate) findings: Vec<Finding>,
+    /// What a run is asked, and the plan for it; nothing where nobody is to run anything.
+    pub(crate) suspicions: Vec<Suspicion>,
+    pub(crate) plan: String,
 }
 
 impl Answer {
@@ -31,6 +34,8 @@ impl Answer {
         });
         to.list(&self.missing, |to, class| to.text(class));
         to.list(&self.findings, Writer::finding);
+        to.list(&self.suspicions, Writer::suspicion);
+        to.text(&self.plan);
         to.0
     }
 
@@ -44,6 +49,8 @@ impl Answer {
             skipped: from.list(|from| Some(classfile::Skipped { path: from.text()?, reason: from.text()? }))?,
             missing: from.list(Reader::text)?,
             findings: from.list(Reader::finding)?,
+            suspicions: from.list(Reader::suspicion)?,
+            plan: from.text()?,
         };
         from.0.is_empty().then_some(answer)
     }
@@ -126,6 +133,21 @@ impl Writer {
             to.place(second);
         });
     }
+
+    fn suspicion(&mut self, suspicion: &Suspicion) {
+        let Suspicion { finding, first, second, is_told, least, is_one_variable, is_split } = suspicion;
+        self.finding(finding);
+        self.list(first, Writer::place);
+        self.list(second, Writer::place);
+        [is_told, is_one_variable, is_split].into_iter().for_each(|is| self.number(u64::from(*is)));
+        self.text(least.id());
+    }
+}
+
+/// All evidence, by its name.
+fn evidence(id: &str) -> Option<Evidence> {
+    let all = [Evidence::Pattern, Evidence::Predicted, Evidence::Observed, Evidence::Confirmed];
+    all.into_iter().find(|known| known.id() == id)
 }
 
 struct Reader<'b>(&'b [u8]);
@@ -176,10 +198,9 @@ impl Reader<'_> {
         let rule = self.text()?;
         let evidence = self.text()?;
         let severity = self.text()?;
-        let all = [Evidence::Pattern, Evidence::Predicted, Evidence::Observed, Evidence::Confirmed];
         Some(Finding {
             rule: RULES.iter().find(|known| known.id == rule)?,
-            evidence: all.into_iter().find(|known| known.id() == evidence)?,
+            evidence: self::evidence(&evidence)?,
             severity: [Severity::Note, Severity::Warning, Severity::Error]
                 .into_iter()
                 .find(|known| known.id() == severity)?,
@@ -205,6 +226,18 @@ impl Reader<'_> {
             fix: self.text()?,
             count: self.number()?,
             sections: self.maybe(|from| Some(SectionPair { first: from.place()?, second: from.place()? }))?,
+        })
+    }
+
+    fn suspicion(&mut self) -> Option<Suspicion> {
+        Some(Suspicion {
+            finding: self.finding()?,
+            first: self.list(Self::place)?,
+            second: self.list(Self::place)?,
+            is_told: self.number()? != 0,
+            is_one_variable: self.number()? != 0,
+            is_split: self.number()? != 0,
+            least: evidence(&self.text()?)?,
         })
     }
 }
@@ -243,7 +276,17 @@ pub(super) fn sample() -> Answer {
         jdk: "embedded 17".to_owned(),
         skipped: vec![classfile::Skipped { path: "p".to_owned(), reason: "r".to_owned() }],
         missing: vec!["x.Y".to_owned()],
-        findings: vec![Finding { sections: None, ..finding.clone() }, finding],
+        findings: vec![Finding { sections: None, ..finding.clone() }, finding.clone()],
+        suspicions: vec![Suspicion {
+            finding,
+            first: vec![place(None)],
+            second: vec![place(Some(1)), place(Some(2))],
+            is_told: true,
+            least: Evidence::Observed,
+            is_one_variable: false,
+            is_split: true,
+        }],
+        plan: "enter\ta/B\trun\t()V\n".to_owned(),
     }
 }
 

@@ -3,7 +3,10 @@
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use finding::Suspicion;
-use program::{Mark, MethodId, Program};
+use location::MethodPlace;
+use program::{Mark, MethodId, Program, Settings};
+
+use crate::show::methods_named;
 
 /// Where units come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,11 +19,13 @@ pub(super) enum UnitsArg {
     ExportSynch,
     /// Methods marked `@Atomic`.
     Annotated,
+    /// Methods that `--atomic` names.
+    Configured,
 }
 
 impl ValueEnum for UnitsArg {
     fn value_variants<'a>() -> &'a [UnitsArg] {
-        &[UnitsArg::Inferred, UnitsArg::Synch, UnitsArg::ExportSynch, UnitsArg::Annotated]
+        &[UnitsArg::Inferred, UnitsArg::Synch, UnitsArg::ExportSynch, UnitsArg::Annotated, UnitsArg::Configured]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -31,16 +36,17 @@ impl ValueEnum for UnitsArg {
                 PossibleValue::new("export+synch").help("critical sections, and methods that others can call")
             }
             UnitsArg::Annotated => PossibleValue::new("annotated").help("methods marked `@Atomic`"),
+            UnitsArg::Configured => PossibleValue::new("configured").help("methods that `--atomic` names"),
         })
     }
 }
 
 /// The plan, one method a line.
-pub(super) fn plan(units: UnitsArg, program: &Program, suspicions: &[Suspicion]) -> String {
+pub(super) fn plan(units: UnitsArg, program: &Program, settings: &Settings, suspicions: &[Suspicion]) -> String {
     let mut lines: Vec<String> = match units {
         UnitsArg::Inferred => suspicions
             .iter()
-            .map(|suspicion| &suspicion.finding.method)
+            .flat_map(watched)
             .map(|method| {
                 format!("enter\t{}\t{}\t{}\n", method.class.replace('.', "/"), method.name, method.descriptor)
             })
@@ -49,10 +55,23 @@ pub(super) fn plan(units: UnitsArg, program: &Program, suspicions: &[Suspicion])
         UnitsArg::Synch => Vec::new(),
         UnitsArg::ExportSynch => methods(program, |method| is_exported(program, method)),
         UnitsArg::Annotated => methods(program, |method| program.annotations_of_method(method).has(Mark::Atomic)),
+        UnitsArg::Configured => {
+            let named: Vec<MethodId> = settings.atomic.iter().flat_map(|name| methods_named(program, name)).collect();
+            methods(program, |method| named.contains(&method))
+        }
     };
     lines.sort();
     lines.dedup();
     lines.concat()
+}
+
+/// The methods whose activations tell units apart: the one that ought to be atomic, and those that do both parts
+/// themselves when it calls them.
+fn watched(suspicion: &Suspicion) -> impl Iterator<Item = &MethodPlace> {
+    let own = &suspicion.finding.method;
+    let begins = suspicion.first.iter().map(|place| &place.method);
+    let both = begins.filter(move |method| suspicion.second.iter().any(|place| &place.method == *method));
+    both.chain([own])
 }
 
 fn methods(program: &Program, is_unit: impl Fn(MethodId) -> bool) -> Vec<String> {

@@ -37,9 +37,10 @@ impl Summary {
                 self.notes.push(note);
             }
         }
+        let Some(checked) = checked else { return answered.findings };
         self.inputs.classes = self.inputs.classes.max(checked.classes);
         self.inputs.methods = self.inputs.methods.max(checked.methods);
-        self.inputs.jdk = self.inputs.jdk.take().or(checked.jdk);
+        self.inputs.jdk = self.inputs.jdk.take().or(Some(checked.jdk));
         for skipped in checked.skipped {
             if self.inputs.skipped.iter().all(|known| known.path != skipped.path) {
                 self.inputs.skipped.push(Skipped { path: skipped.path, reason: skipped.reason });

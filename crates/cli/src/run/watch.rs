@@ -10,14 +10,16 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use detect_dynamic::{Answered, Detector, Options, Pairs, Units};
+use detect_dynamic::{Answered, Options};
 use detect_static::{DETECTORS, Suspected};
-use finding::Suspicion;
 use program::{Known, Program, Settings};
 use recording::{Follow, Recording};
-use trace::{Event, Reader, Tables};
+use trace::Reader;
 
+use super::class_path;
+use super::judge::Judge;
 use super::plan::{UnitsArg, plan};
+use crate::cache::{Answer, Cache, Key};
 use crate::check::unread_method;
 use crate::input::{self, InputOptions};
 use crate::output;
@@ -26,12 +28,10 @@ const REQUEST: &str = "request";
 const PLAN: &str = "plan";
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// About what one record of an access takes, with all that belongs to it.
-const RECORD_BYTES: usize = 200;
-
 pub(super) struct Watch {
     pub(super) folder: PathBuf,
     pub(super) settings: Settings,
+    pub(super) cache: Option<PathBuf>,
     pub(super) max_memory: u32,
     pub(super) units: UnitsArg,
     pub(super) options: Options,
@@ -40,26 +40,18 @@ pub(super) struct Watch {
 
 /// What came of one JVM.
 pub(super) struct Watched {
-    pub(super) checked: Checked,
+    /// What the check of the class path says; nothing if the JVM asked for nothing.
+    pub(super) checked: Option<Answer>,
     pub(super) answered: Answered,
     pub(super) recording: Recording,
     pub(super) seen: u64,
     pub(super) lost: u64,
 }
 
-/// What the check of a class path says.
-#[derive(Default)]
-pub(super) struct Checked {
-    pub(super) classes: usize,
-    pub(super) methods: usize,
-    pub(super) skipped: Vec<classfile::Skipped>,
-    pub(super) jdk: Option<String>,
-    pub(super) findings: Vec<finding::Finding>,
-}
-
 impl Watch {
     pub(super) fn run(&self) -> Result<Watched> {
-        let (checked, suspicions) = self.answer()?;
+        let checked = self.answer()?;
+        let suspicions = checked.as_ref().map(|answer| answer.suspicions.clone()).unwrap_or_default();
         let mut judge = Judge::new(self, suspicions);
         let follow = Follow::new(&self.folder).with_context(|| self.shown())?;
         let (sender, about) = channel();
@@ -87,112 +79,85 @@ impl Watch {
     }
 
     /// Waits for the JVM's request, and makes its plan.
-    fn answer(&self) -> Result<(Checked, Vec<Suspicion>)> {
+    fn answer(&self) -> Result<Option<Answer>> {
         let request = self.folder.join(REQUEST);
         let text = loop {
             match fs::read_to_string(&request) {
                 Ok(text) => break text,
                 // A JVM that ended early asks nothing.
-                Err(_) if self.is_over.load(Ordering::SeqCst) => return Ok(Default::default()),
+                Err(_) if self.is_over.load(Ordering::SeqCst) => return Ok(None),
                 Err(_) => thread::sleep(PAUSE),
             }
         };
         let mut lines = text.lines();
-        let (class_path, working) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-        let paths = class_path_of(class_path, Path::new(working));
-        let (checked, suspicions, plan) = match check(&paths, self.settings.clone(), self.units) {
+        let (entries, working) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+        let paths = class_path::entries(entries, Path::new(working));
+        let answer = match self.check(&paths) {
             Ok(answer) => answer,
             Err(error) => {
                 output::complain(&format!(
                     "warning: the class path cannot be checked, so nothing is suspected: {error:#}"
                 ));
-                Default::default()
+                None
             }
         };
+        let plan = answer.as_ref().map(|answer| answer.plan.as_str()).unwrap_or_default();
         let unfinished = self.folder.join(format!("{PLAN}.tmp"));
         fs::write(&unfinished, plan).with_context(|| format!("cannot write `{}`", unfinished.display()))?;
         fs::rename(&unfinished, self.folder.join(PLAN))
             .with_context(|| format!("cannot write a plan in `{}`", self.folder.display()))?;
-        Ok((checked, suspicions))
+        Ok(answer)
     }
-}
 
-/// The entries of a class path that are there. What is not there the JVM ignores, too.
-fn class_path_of(text: &str, working: &Path) -> Vec<PathBuf> {
-    let entries = std::env::split_paths(text).filter(|entry| !entry.as_os_str().is_empty());
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for path in entries.map(|entry| working.join(entry)) {
-        if path.exists() && !paths.contains(&path) {
-            paths.push(path);
+    /// Checks classes: what was found, what is suspect, and the plan; or finds out that it is known.
+    fn check(&self, paths: &[PathBuf]) -> Result<Option<Answer>> {
+        if paths.is_empty() {
+            return Ok(None);
         }
+        let kept = match &self.cache {
+            Some(folder) => Some((Cache::new(folder), self.key(paths)?)),
+            None => None,
+        };
+        if let Some(answer) = kept.as_ref().and_then(|(cache, key)| cache.get(key)) {
+            return Ok(Some(answer));
+        }
+        let answer = check(paths, self.settings.clone(), self.units)?;
+        if let Some((cache, key)) = &kept {
+            // What changed while it was read belongs to no key.
+            if self.key(paths)? == *key {
+                cache.put(key, &answer);
+            }
+        }
+        Ok(Some(answer))
     }
-    paths
+
+    /// Everything that the answer depends on.
+    fn key(&self, paths: &[PathBuf]) -> Result<Key> {
+        let settings = ["run".to_owned(), format!("{:?}", self.settings), format!("{:?}", self.units)];
+        let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?;
+        Ok(key.with(&input::files(paths)?))
+    }
 }
 
-/// Checks classes: what was found, what is suspect, and the plan.
-fn check(paths: &[PathBuf], settings: Settings, units: UnitsArg) -> Result<(Checked, Vec<Suspicion>, String)> {
-    if paths.is_empty() {
-        return Ok(Default::default());
-    }
+fn check(paths: &[PathBuf], settings: Settings, units: UnitsArg) -> Result<Answer> {
     let inputs = input::load(paths, &InputOptions::default())?;
     let program = Program::load(inputs.sources, Known::default());
     let detectors: Vec<&detect_static::Detector> = DETECTORS.iter().filter(|detector| detector.default).collect();
-    let Suspected { checked, suspicions } = detect_static::suspect(&program, &detectors, settings);
+    let Suspected { checked, suspicions } = detect_static::suspect(&program, &detectors, settings.clone());
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
     skipped.sort();
-    let checked = Checked {
+    Ok(Answer {
         classes: program.class_count(),
         methods: program.method_count(),
+        jdk: program.jdk().to_owned(),
         skipped,
-        jdk: Some(program.jdk().to_owned()),
+        missing: Vec::new(),
         findings: checked.findings,
-    };
-    let plan = plan(units, &program, &suspicions);
-    Ok((checked, suspicions, plan))
-}
-
-/// What judges the events of one JVM.
-enum Judge {
-    Suspicions(Box<Pairs>),
-    Units { units: Units, detectors: Vec<Box<dyn Detector>>, batch: Vec<Event> },
-}
-
-impl Judge {
-    fn new(watch: &Watch, suspicions: Vec<Suspicion>) -> Judge {
-        if watch.units == UnitsArg::Inferred {
-            let most_records = (watch.max_memory as usize * (1 << 20)) / RECORD_BYTES;
-            return Judge::Suspicions(Box::new(Pairs::new(suspicions, most_records)));
-        }
-        let detectors = detect_dynamic::DETECTORS.iter().map(|detector| (detector.start)(&watch.options)).collect();
-        let units = match watch.units {
-            UnitsArg::Annotated => Units::given(),
-            UnitsArg::Inferred | UnitsArg::Synch | UnitsArg::ExportSynch => Units::default(),
-        };
-        Judge::Units { units, detectors, batch: Vec::new() }
-    }
-
-    fn on_events(&mut self, events: &[Event], tables: &Tables) {
-        match self {
-            Judge::Suspicions(pairs) => pairs.on_events(events, tables),
-            Judge::Units { units, detectors, batch } => {
-                batch.clear();
-                events.iter().for_each(|event| units.add(event, batch));
-                detectors.iter_mut().for_each(|detector| detector.on_events(batch));
-            }
-        }
-    }
-
-    fn finish(self, tables: &Tables) -> Answered {
-        match self {
-            Judge::Suspicions(pairs) => pairs.finish(tables),
-            Judge::Units { units, detectors, .. } => {
-                let findings = detectors.into_iter().flat_map(|detector| detector.finish(tables)).collect();
-                Answered { findings, unsupported: 0, units: units.begun(), forgot: 0 }
-            }
-        }
-    }
+        plan: plan(units, &program, &settings, &suspicions),
+        suspicions,
+    })
 }
 
 /// The last of what was sent.

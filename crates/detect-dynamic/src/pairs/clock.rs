@@ -53,6 +53,17 @@ impl Clocks {
         self.tick(thread);
     }
 
+    /// What the thread does from now on, until [`Clocks::acted`], comes after all who have arrived and before all who leave.
+    pub(super) fn act(&mut self, thread: ThreadId, barrier: (BarrierId, u32)) {
+        self.leave(thread, barrier);
+        let own = self.now(thread);
+        self.barriers.insert(barrier, own);
+    }
+
+    pub(super) fn acted(&mut self, thread: ThreadId) {
+        self.tick(thread);
+    }
+
     pub(super) fn leave(&mut self, thread: ThreadId, barrier: (BarrierId, u32)) {
         let Some(&arrived) = self.barriers.get(&barrier) else { return };
         let own = self.now(thread);

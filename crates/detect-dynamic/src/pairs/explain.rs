@@ -3,29 +3,37 @@
 use finding::{Evidence, Finding, Step, Suspicion, Thread};
 use trace::Tables;
 
+use super::COMMIT_NODES;
 use super::records::Access;
-use super::{COMMIT_NODES, Support};
-use crate::places::{callers, place};
+use super::seen::Seen;
+use super::support::{How, Support};
+use crate::places::{callers, place, readable};
 
-pub(super) fn explain(suspicion: &Suspicion, support: &Support, units: u64, tables: &Tables) -> Finding {
+pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tables: &Tables) -> Finding {
     let mut finding = suspicion.finding.clone();
     finding.evidence = finding.evidence.max(support.evidence);
     finding.detectors.insert(COMMIT_NODES);
-    finding.count = units.max(1);
+    // How often it happened; what did not happen could have, as often as there was a unit.
+    finding.count = if seen.observed > 0 { seen.observed } else { seen.units.max(1) };
     let own = Thread(tables.thread_name(support.unit.thread));
     let other = Thread(tables.thread_name(support.other));
     let mut is_other_told = false;
-    for step in &mut finding.steps {
+    let last = finding.steps.iter().rposition(|step| step.thread == Thread::a());
+    for (index, step) in finding.steps.iter_mut().enumerate() {
         step.ran = true;
         if step.thread == Thread::a() {
             step.thread = own.clone();
+            if Some(index) == last && !support.unit.has_run {
+                step.ran = false;
+                step.what += ", which this run did not come to";
+            }
         } else {
             step.thread = other.clone();
             let done = if is_other_told { support.before.unwrap_or(support.after) } else { support.after };
             is_other_told = true;
             step.place = place(done.site, tables).or(step.place.take());
             step.callers = callers(done.stack, tables);
-            step.what = what(&done, support.evidence, tables);
+            step.what = what(&done, support, tables);
         }
     }
     if !is_other_told {
@@ -34,7 +42,7 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, units: u64, tabl
             number,
             thread: other,
             place: place(support.after.site, tables),
-            what: what(&support.after, support.evidence, tables),
+            what: what(&support.after, support, tables),
             ran: true,
             callers: callers(support.after.stack, tables),
         });
@@ -44,15 +52,22 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, units: u64, tabl
     finding
 }
 
-fn what(access: &Access, evidence: Evidence, tables: &Tables) -> String {
-    let name = tables.variable_text(access.variable);
+fn what(access: &Access, support: &Support, tables: &Tables) -> String {
+    match support.how {
+        How::Conflicts => {}
+        How::Begins => {
+            return format!("reads {} for the same end, and could go on in between", readable(access.variable, tables));
+        }
+        How::Runs => return "takes the same lock in the same method, and could do all of it in between".to_owned(),
+    }
+    let name = readable(access.variable, tables);
     let done = match (access.writes, access.updates) {
         (_, true) => "updates",
         (true, false) => "writes",
         (false, false) => "reads",
     };
-    match evidence {
-        Evidence::Observed | Evidence::Confirmed => format!("{done} `{name}` in between"),
-        Evidence::Predicted | Evidence::Pattern => format!("{done} `{name}`, and could do so in between"),
+    match support.evidence {
+        Evidence::Observed | Evidence::Confirmed => format!("{done} {name} in between"),
+        Evidence::Predicted | Evidence::Pattern => format!("{done} {name}, and could do so in between"),
     }
 }

@@ -16,6 +16,8 @@ pub(super) struct Held {
 }
 
 impl Held {
+    pub(super) const NOTHING: Held = Held { any: LockSet::EMPTY, alone: LockSet::EMPTY };
+
     /// Whether two threads cannot hold these at the same time.
     pub(super) fn excludes(self, other: Held, sets: &mut LockSets) -> bool {
         !sets.meet(self.alone, other.any).is_empty() || !sets.meet(self.any, other.alone).is_empty()
@@ -29,6 +31,8 @@ pub(super) struct Access {
     pub(super) site: SiteId,
     pub(super) stack: StackId,
     pub(super) variable: VariableId,
+    /// It is one of many that a lock may guard: an element, or what a container holds.
+    pub(super) is_part: bool,
     pub(super) writes: bool,
     /// An access that is one step by itself: it reads and writes, and no one comes in between.
     pub(super) updates: bool,
@@ -61,6 +65,20 @@ pub(super) struct Record {
     pub(super) last: Access,
 }
 
+impl Record {
+    pub(super) fn new(thread: ThreadId, held: Held, access: Access) -> Record {
+        Record { thread, held, first: access, last: access }
+    }
+
+    /// Whether two records of one variable are of one kind: where one can come, the other can.
+    pub(super) fn is_alike(&self, other: &Record) -> bool {
+        self.thread == other.thread
+            && self.held == other.held
+            && self.first.writes == other.first.writes
+            && self.first.clock == other.first.clock
+    }
+}
+
 /// The records of one variable.
 #[derive(Default)]
 enum Records {
@@ -85,13 +103,8 @@ impl Index {
         if index >= self.variables.len() {
             self.variables.resize_with(index + 1, Records::default);
         }
-        let new = Record { thread, held, first: access, last: access };
-        let alike = |record: &Record| {
-            record.thread == thread
-                && record.held == held
-                && record.first.writes == access.writes
-                && record.first.clock == access.clock
-        };
+        let new = Record::new(thread, held, access);
+        let alike = |record: &Record| record.is_alike(&new);
         let records = &mut self.variables[index];
         match records {
             Records::None => *records = Records::One(new),

@@ -34,7 +34,9 @@ fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
         count: 1,
         sections: None,
     };
-    Suspicion { finding, first: first.to_vec(), second: second.to_vec(), is_told }
+    let (first, second) = (first.to_vec(), second.to_vec());
+    let least = Evidence::Predicted;
+    Suspicion { finding, first, second, is_told, least, is_one_variable: false, is_split: false }
 }
 
 fn answer(text: &str, suspicions: Vec<Suspicion>) -> Answered {
@@ -86,6 +88,18 @@ fn what_did_come_in_between_is_observed() {
 }
 
 #[test]
+fn a_suspicion_may_need_to_be_observed() {
+    let found = |text: &str| {
+        let suspicion = suspicion(&[at("m", 1)], &[at("m", 2)], false);
+        answer(text, vec![Suspicion { least: Evidence::Observed, ..suspicion }]).findings.len()
+    };
+    let other = "B|acq(l)|\nB|w(x)|\nB|rel(l)|\n";
+    let unit = unit("r(x)", "w(x)");
+    assert_eq!(found(&format!("{unit}{other}")), 0);
+    assert_eq!(found(&unit.replacen("A|rel(l)|\n", &format!("A|rel(l)|\n{other}"), 1)), 1);
+}
+
+#[test]
 fn a_lock_around_the_whole_keeps_out_whoever_takes_it() {
     let unit = format!("A|acq(o)|\n{}A|rel(o)|\n", unit("r(x)", "w(x)"));
     assert_eq!(evidence(&format!("{unit}B|acq(o)|\nB|w(x)|\nB|rel(o)|\n"), true), None);
@@ -105,6 +119,20 @@ fn start_join_and_barriers_keep_out_what_came_before_or_after() {
     assert_eq!(evidence(&format!("{unit}A|arrive(b:1)|\nB|w(x)|\n"), true), PREDICTED, "beside the barrier");
     // Over two hops.
     assert_eq!(evidence(&format!("{unit}A|fork(C)|\nC|fork(B)|\nB|w(x)|\n"), true), None);
+}
+
+#[test]
+fn what_a_barrier_does_for_all_comes_between_their_arrivals_and_their_leaving() {
+    let barrier = "java.util.concurrent.CyclicBarrier@9";
+    let unit = unit("r(x)", "w(x)");
+    let arrive = |thread: &str| format!("{thread}|arrive({barrier}:0)|\n");
+    let leave = |thread: &str| format!("{thread}|leave({barrier}:0)|\n");
+    let acts = format!("{}{}B|w(x)|\n", arrive("A"), arrive("B"));
+    let (a, b) = (leave("A"), leave("B"));
+    assert_eq!(evidence(&format!("{unit}{acts}{b}{a}"), true), None, "before");
+    assert_eq!(evidence(&format!("{acts}{b}{a}{unit}"), true), None, "after");
+    assert_eq!(evidence(&format!("{acts}{a}{unit}{b}"), true), None, "after, and the order of leaving means nothing");
+    assert_eq!(evidence(&format!("{acts}{b}{a}{unit}B|w(x)|\n"), true), PREDICTED, "once all have left");
 }
 
 #[test]
@@ -185,6 +213,88 @@ fn what_the_creator_does_before_others_know_the_object_disturbs_nobody() {
     assert_eq!(evidence(&format!("{prepared}{unit}"), true), None, "handed over");
     assert_eq!(evidence(&format!("{prepared}{unit}B|w(C.x@7)|\n"), true), PREDICTED, "and used again");
     assert_eq!(evidence(&format!("B|new(8)|\nB|w(C.x@7)|\n{unit}"), true), PREDICTED, "another object");
+}
+
+#[test]
+fn another_thread_that_begins_the_same_unit_is_enough_for_what_is_told() {
+    let unit = unit("r(x)", "w(x)");
+    let rival = "B|enter(C.m:()V:2)|\nB|acq(l)|\nB|r(x)|C.m:()V@1\nB|rel(l)|\nB|exit(2)|\n";
+    let looks = rival.replace("C.m:()V:2", "C.look:()V:2");
+    assert_eq!(evidence(&format!("{unit}{looks}"), true), None, "not in the method");
+    assert_eq!(evidence(&format!("{unit}{rival}"), true), PREDICTED);
+    assert_eq!(evidence(&format!("{unit}{rival}"), false), None, "only suspected");
+    assert_eq!(evidence(&format!("{unit}{}", rival.replace("C.m:()V@1", "C.look:()V@1")), true), None, "only looks");
+    let unit = format!("A|acq(o)|\n{unit}A|rel(o)|\n");
+    assert_eq!(evidence(&format!("{unit}B|acq(o)|\n{rival}B|rel(o)|\n"), true), None, "kept out");
+}
+
+#[test]
+fn another_thread_in_the_same_method_under_the_same_lock_is_enough_for_what_is_told() {
+    let evidence = |text: &str, is_one_variable: bool| {
+        let suspicion = suspicion(&[at("m", 1)], &[at("m", 2)], true);
+        answer(text, vec![Suspicion { is_one_variable, ..suspicion }]).findings.first().map(|finding| finding.evidence)
+    };
+    let unit = unit("r(x)", "w(x)");
+    let other = "B|enter(C.m:()V:2)|\nB|acq(l)|\nB|r(y)|\nB|rel(l)|\nB|exit(2)|\n";
+    assert_eq!(evidence(&format!("{unit}{other}"), true), PREDICTED);
+    assert_eq!(evidence(&format!("{unit}{other}"), false), None, "nobody knows what it would have done");
+    assert_eq!(evidence(&format!("{unit}{}", other.replace("(l)", "(k)")), true), None, "another lock: another object");
+    assert_eq!(evidence(&format!("{unit}{}", other.replace("C.m", "C.n")), true), None, "another method");
+    assert_eq!(evidence(&format!("{unit}A|fork(B)|\n{other}"), true), None, "later");
+    let kept_out = format!("A|acq(o)|\n{unit}A|rel(o)|\nB|acq(o)|\n{other}B|rel(o)|\n");
+    assert_eq!(evidence(&kept_out, true), None, "under a lock around it");
+    let whole = format!("A|acq(l)|\n{unit}A|rel(l)|\n");
+    assert_eq!(evidence(&format!("{whole}{other}"), true), None, "the lock is held throughout");
+    let element = unit.replace("(x)", "(int[]@3[1])");
+    assert_eq!(evidence(&format!("{element}{other}"), true), None, "the lock may be for other elements");
+}
+
+#[test]
+fn a_branch_that_was_not_taken_is_filled_in_for_what_is_told() {
+    let asked = |text: &str, is_told: bool, is_one_variable: bool| {
+        let suspicion = suspicion(&[at("m", 1)], &[at("m", 2)], is_told);
+        let answered = answer(text, vec![Suspicion { is_one_variable, ..suspicion }]);
+        answered.findings.first().map(|finding| finding.evidence)
+    };
+    let half = "A|enter(C.m:()V:1)|\nA|acq(l)|\nA|r(x)|C.m:()V@1\nA|rel(l)|\nA|exit(1)|\n";
+    let other = "B|acq(l)|\nB|w(x)|\nB|rel(l)|\n";
+    assert_eq!(asked(&format!("{half}{other}"), true, true), PREDICTED);
+    assert_eq!(asked(&format!("{other}{half}"), true, true), PREDICTED);
+    assert_eq!(asked(&format!("{half}{other}"), true, false), None, "nobody knows what it would have written");
+    assert_eq!(asked(&format!("{half}{other}"), false, true), None, "only suspected");
+    assert_eq!(asked(half, true, true), None, "nobody else");
+    assert_eq!(asked(&format!("{half}{}", other.replace("w(x)", "r(x)")), true, true), None, "only looks");
+    assert_eq!(
+        asked(&format!("A|acq(o)|\n{half}A|rel(o)|\nB|acq(o)|\n{other}B|rel(o)|\n"), true, true),
+        None,
+        "kept out"
+    );
+    assert_eq!(asked(&format!("{other}B|fork(A)|\n{half}"), true, true), None, "before the start");
+}
+
+#[test]
+fn what_one_call_does_alone_is_that_calls_business() {
+    let suspicions = || vec![suspicion(&[at("inner", 1)], &[at("inner", 2)], true)];
+    let inner = |number: u32, accesses: &str| format!("A|enter(C.inner:()V:{number})|\n{accesses}A|exit({number})|\n");
+    let (read, write) = ("A|r(x)|C.inner:()V@1\n", "A|w(x)|C.inner:()V@2\n");
+    let found = |calls: String| {
+        answer(&format!("A|enter(C.m:()V:1)|\n{calls}A|exit(1)|\nB|w(x)|\n"), suspicions()).findings.len()
+    };
+    assert_eq!(found(inner(2, &format!("{read}{write}"))), 0);
+    assert_eq!(found(inner(2, read) + &inner(3, write)), 1, "two calls");
+    assert_eq!(found(format!("{read}{}", inner(3, write))), 1, "outside and inside");
+}
+
+#[test]
+fn parts_that_are_tasks_make_a_unit_wherever_they_run() {
+    let suspicions = || vec![Suspicion { is_split: true, ..suspicion(&[at("get", 1)], &[at("set", 2)], true) }];
+    let evidence = |text: &str| answer(text, suspicions()).findings.first().map(|finding| finding.evidence);
+    let (read, write) = ("A|r(x)|C.get:()V@1\n", "|w(x)|C.set:()V@2\n");
+    assert_eq!(evidence(&format!("{read}A{write}C|w(x)|\n")), PREDICTED, "in one thread");
+    assert_eq!(evidence(&format!("{read}A|arrive(t:1)|\nB|leave(t:1)|\nB{write}C|w(x)|\n")), PREDICTED, "handed on");
+    assert_eq!(evidence(&format!("{read}A|arrive(t:1)|\nC|w(x)|\nB|leave(t:1)|\nB{write}")), OBSERVED, "in between");
+    assert_eq!(evidence(&format!("{read}B{write}C|w(x)|\n")), None, "another task");
+    assert_eq!(evidence(&format!("{read}A|arrive(t:1)|\nB|leave(t:1)|\nB{write}A|w(x)|\n")), None, "its own threads");
 }
 
 #[test]

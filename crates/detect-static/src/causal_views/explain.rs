@@ -117,7 +117,6 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Position => format!("the old value says where to look in `{y}`, under `{lock}` again{inside}"),
         How::Bound => format!("`{y}` asked for a position that was checked, under `{lock}` again{inside}"),
         How::Reentered => format!("the old value goes into `{y}`, under `{lock}` again{inside}"),
-        How::Skewed => format!("`{y}` written because of the old value{inside}"),
     };
     let told = [
         (Thread::a(), places.event(read.event), format!("`{x}` read under `{lock}`{}", places.inside(read))),
@@ -141,14 +140,9 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Position => format!("`{x}` may change between (1) and (4), which looks where the old value says"),
         How::Bound => format!("`{x}` may change between (1) and (4), and what was checked no longer holds"),
         How::Reentered => format!("`{x}` may change between (1) and (4), and the change is lost"),
-        How::Skewed => {
-            format!(
-                "`{x}` may change between (1) and (4) by a thread that looks at `{y}` first, so that both checks pass"
-            )
-        }
     };
     let rule = match stale.how {
-        How::Bound | How::Skewed => &rules::CHECK_THEN_ACT,
+        How::Bound => &rules::CHECK_THEN_ACT,
         How::Position | How::Reentered => &rules::STALE_VALUE,
     };
     let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));
@@ -160,10 +154,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         message,
         method: whole.program.names.method_place(whole.program.method_name(method)),
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
-        fix: match stale.how {
-            How::Skewed => format!("guard `{x}` and `{y}` by one lock, and hold it from (1) to (4)"),
-            _ => format!("hold `{lock}` from (1) to (4)"),
-        },
+        fix: format!("hold `{lock}` from (1) to (4)"),
         locks: BTreeSet::from([lock]),
         interleaving: vec![1, 2, 3, 4],
         steps,

@@ -20,7 +20,6 @@ mod chain;
 mod explain;
 pub(crate) mod paper;
 mod rules;
-mod skew;
 mod stale;
 pub(crate) mod tell;
 mod views;
@@ -46,7 +45,6 @@ fn check(whole: &Whole<'_>) -> Checked {
 fn refined(whole: &Whole<'_>) -> Vec<Finding> {
     let joints = views::Joints::of(whole);
     let doubles = again::Doubles::of(whole);
-    let skews = skew::Skews::of(whole);
     whole.threads();
     let methods: Vec<MethodId> = whole.program.methods().collect();
     methods
@@ -54,7 +52,7 @@ fn refined(whole: &Whole<'_>) -> Vec<Finding> {
         .flat_map_iter(|method| {
             let torn = rules::torn(whole, &joints, &doubles, *method);
             let torn = torn.into_iter().filter_map(|torn| explain::torn(whole, *method, &torn));
-            let stale = stale::stale(whole, &skews, *method);
+            let stale = stale::stale(whole, *method);
             torn.chain(stale.into_iter().filter_map(|stale| explain::stale(whole, *method, &stale))).collect::<Vec<_>>()
         })
         .collect()

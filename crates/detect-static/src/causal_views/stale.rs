@@ -8,9 +8,7 @@ use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::paper::left;
 use super::rules::is_known;
-use super::skew::Skews;
 use super::views::{Item, Pair, common};
-use crate::stale_values::contention::is_contended;
 use crate::threads::{is_shared, run_at_once};
 
 /// How the old value matters.
@@ -22,8 +20,6 @@ pub(super) enum How {
     Bound,
     /// It is written by the section that gave it out.
     Reentered,
-    /// It decides about another variable, which others look at before they write this one.
-    Skewed,
 }
 
 /// A value that leaves a section and comes to bear in a later one on the same lock.
@@ -39,16 +35,16 @@ pub(super) struct Stale {
 }
 
 /// What flows where, before it is asked who else writes.
-pub(super) struct Flow {
-    pub(super) how: How,
-    pub(super) read: AccessId,
-    pub(super) target: AccessId,
-    pub(super) first: usize,
-    pub(super) second: usize,
+struct Flow {
+    how: How,
+    read: AccessId,
+    target: AccessId,
+    first: usize,
+    second: usize,
 }
 
 /// One for each variable of the method.
-pub(super) fn stale(whole: &Whole<'_>, skews: &Skews, method: MethodId) -> Vec<Stale> {
+pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     if summary.sections.is_empty() {
         return Vec::new();
@@ -67,20 +63,12 @@ pub(super) fn stale(whole: &Whole<'_>, skews: &Skews, method: MethodId) -> Vec<S
             found.push((Stale { how, read, target, first, second, writer }, variable));
         }
     }
-    for (flow, writer) in asking.skewed(skews) {
-        let (read, target) = (&summary.accesses[flow.read.index()], &summary.accesses[flow.target.index()]);
-        let Some(variable) = Variable::of(whole.program, read) else { continue };
-        if found.iter().all(|(_, told)| *told != variable) && asking.is_open(&flow, read, target) {
-            let Flow { how, read, target, first, second } = flow;
-            found.push((Stale { how, read, target, first, second, writer }, variable));
-        }
-    }
     found.into_iter().map(|(stale, _)| stale).collect()
 }
 
-pub(super) struct Asking<'a> {
-    pub(super) whole: &'a Whole<'a>,
-    pub(super) method: MethodId,
+struct Asking<'a> {
+    whole: &'a Whole<'a>,
+    method: MethodId,
     summary: &'a Summary,
     outline: &'a Outline,
 }
@@ -190,7 +178,6 @@ impl Asking<'_> {
             How::Bound => is_position() && seen == reached && !self.is_reserved(stale, &seen, &reached),
             // An object that is exchanged for another one is handed over.
             How::Reentered => self.tells_position(read),
-            How::Skewed => return None,
         };
         let is_stale = is_wanted
             && (seen == reached || Pair::of(self.whole, &seen, &reached).is_some())
@@ -199,21 +186,6 @@ impl Asking<'_> {
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target);
         is_stale.then(|| self.change(&seen)).flatten()
-    }
-
-    /// Whether a decision about another variable may be wrong by the time it is carried out.
-    fn is_open(&self, stale: &Flow, read: &Access, target: &Access) -> bool {
-        let item = |access: &Access| Item::of(self.whole, self.method, access);
-        let (Some(seen), Some(reached)) = (item(read), item(target)) else { return false };
-        // Who has changed what he looked at has made a reservation.
-        let mut inside = self.summary.accesses.iter().filter(|access| access.held.contains(stale.first));
-        let is_reserved = inside.any(|access| access.is_write && item(access).as_ref() == Some(&seen));
-        !target.is_compound
-            && !is_reserved
-            && is_contended(self.whole, self.method, target.event, seen.variable)
-            && !self.is_validated(stale, &seen, target)
-            && !self.is_covered(stale, read, target)
-            && [seen.variable, reached.variable].into_iter().all(|variable| is_shared(self.whole, variable))
     }
 
     /// Whether what is read is a number, such as a size or an index.

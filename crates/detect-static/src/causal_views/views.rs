@@ -88,13 +88,6 @@ impl Pair {
     }
 }
 
-impl Pair {
-    /// The other one first.
-    pub(super) fn turned(&self) -> Pair {
-        Pair { first: self.second.clone(), second: self.first.clone() }
-    }
-}
-
 /// A position in an array means something in its own method only, and a field that changes is not the same object later.
 fn below(whole: &Whole<'_>, steps: &[NameStep]) -> Option<Side> {
     let is_fixed = |step: &NameStep| match step {

@@ -2,7 +2,7 @@
 
 use program::outline::EventId;
 use program::sharing::{FieldAccess, Sharing};
-use program::thread::{At, EntryId};
+use program::thread::{At, EntryId, EntryKind};
 use program::{MethodId, Variable, Whole};
 
 /// More callers than this are not asked.
@@ -19,6 +19,9 @@ pub(crate) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
     let Some(sharing) = sharing else { return true };
     if !sharing.is_shared() {
         return is_started_unseen(whole, method, sharing);
+    }
+    if is_merely_assumed(whole, variable, sharing) {
+        return false;
     }
     let here = threads.of_method(method);
     if let Sharing::SingleWriter(writer) = sharing
@@ -75,6 +78,37 @@ fn is_started_unseen(whole: &Whole<'_>, method: MethodId, sharing: Sharing) -> b
     }
     false
 }
+
+/// Whether nothing but the chance of two callers speaks for sharing: a container that locks by itself only because old
+/// ones all did, in an object that does nothing else for threads.
+fn is_merely_assumed(whole: &Whole<'_>, variable: Variable, sharing: Sharing) -> bool {
+    let (Variable::Held(field), Sharing::Shared(overlap)) = (variable, sharing) else { return false };
+    let program = whole.program;
+    let is_assumed = [overlap.first, overlap.second]
+        .iter()
+        .all(|process| whole.threads().entry(*process).kind == EntryKind::Callers);
+    let declared = program.field(field);
+    let class = program.class_of_field(field);
+    is_assumed
+        && !declared.access.is_static()
+        && LEGACY.contains(&program.names.text(declared.descriptor))
+        && !program.methods_of(class).any(|method| program.may_lock(method))
+        && !program.fields_of(class).any(|field| {
+            let field = program.field(field);
+            field.access.is_volatile() || program.names.text(field.descriptor).starts_with("Ljava/util/concurrent/")
+        })
+}
+
+/// Containers and buffers from before there was a choice: each call locks, whether anybody shares them or not.
+const LEGACY: [&str; 7] = [
+    "Ljava/util/Hashtable;",
+    "Ljava/util/Properties;",
+    "Ljava/util/Vector;",
+    "Ljava/util/Stack;",
+    "Ljava/util/Dictionary;",
+    "Ljava/lang/StringBuffer;",
+    "Ljava/io/ByteArrayOutputStream;",
+];
 
 fn has_write(accesses: &[FieldAccess]) -> bool {
     accesses.iter().any(|access| access.is_write && access.of_contents && !access.is_initial)

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use finding::{Evidence, Finding, SectionPair, Severity, Step, Thread, rules};
 use location::{MethodName, Place, Site};
-use program::outline::{Action, EventId, Member};
+use program::outline::{EventId, Member};
 use program::summary::{Access, LateUse, LateUseKind, Spot, Summary, SummarySection};
 use program::{LockKind, MethodId, Readable, Variable, Whole};
 
@@ -62,7 +62,7 @@ impl<'t> Telling<'t> {
         let mut steps = Steps::default();
         steps.add(Thread::a(), Some(self.event(read.event)), format!("`{seen}` read{under}{}", self.inside(read)));
         let (place, what) = match (is_waited, is_alone) {
-            (true, _) => (self.wait(), format!("`{lock}` let go while waiting")),
+            (true, _) => (self.wait(stale.first), format!("`{lock}` let go while waiting")),
             (_, true) => (Some(self.event(read.event)), "nothing keeps others out from here on".to_owned()),
             _ => (Some(self.end(section)), format!("`{lock}` let go")),
         };
@@ -79,7 +79,10 @@ impl<'t> Telling<'t> {
             Use::Written => format!("`{seen}` may change between (1) and (4), and the change is lost"),
             Use::Decides => format!("`{seen}` may change between (1) and (4), and what was checked no longer holds"),
         };
-        let fix = if is_waited {
+        let is_one_lock = section.lock.same(&summary.sections[stale.second].lock);
+        let fix = if !is_one_lock && stale.how == Use::Decides {
+            format!("hold one lock from (1) to (4), and wherever else `{seen}` or `{written}` is written")
+        } else if is_waited {
             format!("look at `{seen}` again after the wait: wait in a loop that asks")
         } else {
             fix(&lock, section.kind, is_alone)
@@ -175,10 +178,10 @@ impl<'t> Telling<'t> {
         self.place(name, pc, line)
     }
 
-    fn wait(&self) -> Option<Place> {
-        let outline = self.whole.summaries.outline(self.method)?;
-        let wait = outline.events.iter().position(|event| matches!(event.action, Action::Wait(_)))?;
-        Some(self.event(EventId(wait as u32)))
+    fn wait(&self, section: usize) -> Option<Place> {
+        let summary = self.whole.summaries.summary(self.method)?;
+        let wait = summary.waits.iter().find(|waiting| waiting.sections.contains(section))?;
+        Some(self.event(wait.event))
     }
 
     /// Where in this method a section begins: there, or at the call that leads to it.

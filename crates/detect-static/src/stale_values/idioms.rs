@@ -1,18 +1,25 @@
 //! Correct ways to use a value after its section: the value was handed over, is made sure of again, or does no harm.
 
-use program::outline::{Action, Member, Object};
+use location::MethodName;
+use program::ir::CallKind;
+use program::outline::{Action, Argument, EventId, Member, Object, Origin, Source};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 use program::{Place, Variable};
 
 use super::rules::{Looking, Stale, Use};
+
+/// Methods that ask others are looked at this deep.
+const MAX_DEPTH: usize = 2;
 
 pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
     let write = looking.access(stale.write);
     stale.first != stale.second && looking.is_handed_over(stale)
         || looking.is_reserved(stale, write)
         || is_set_if_different(stale, write)
+        || looking.is_set_if_different_by_call(stale, write)
         || looking.is_validated(stale, write)
         || looking.is_harmless(stale, write)
+        || looking.is_gone_either_way(stale, write)
 }
 
 /// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
@@ -37,6 +44,55 @@ fn comes_from(influences: &Influences, read: AccessId) -> bool {
 }
 
 impl Looking<'_> {
+    /// The same where a method of the program compares the two: `if (differ(x(), wanted)) x(wanted);`.
+    fn is_set_if_different_by_call(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        if stale.how != Use::Decides || stale.variable != stale.written || comes_from(&write.value, stale.read) {
+            return false;
+        }
+        let writing = &outline.events[write.event.index()];
+        let written: Vec<Origin> = match &writing.action {
+            Action::Call { arguments, .. } => {
+                arguments.iter().skip(1).flat_map(|argument| &argument.sources).map(|source| source.origin).collect()
+            }
+            Action::Write { value, .. } => value.iter().map(|source| source.origin).collect(),
+            _ => return false,
+        };
+        let reading = Origin::Event(self.access(stale.read).event);
+        let has = |argument: &Argument, origin: Origin| argument.sources.iter().any(|source| source.origin == origin);
+        !written.is_empty()
+            && writing.control.iter().any(|condition| {
+                let [Source { origin: Origin::Event(asking), .. }] =
+                    outline.conditions[*condition as usize].sources.as_slice()
+                else {
+                    return false;
+                };
+                let Action::Call { kind, method, arguments } = &outline.events[asking.index()].action else {
+                    return false;
+                };
+                arguments.iter().any(|old| has(old, reading))
+                    && arguments.iter().any(|new| !has(new, reading) && written.iter().all(|origin| has(new, *origin)))
+                    && self.asks_equality(*kind, *method, MAX_DEPTH)
+            })
+    }
+
+    /// Whether a method only asks whether what it is given is equal.
+    fn asks_equality(&self, kind: CallKind, method: MethodName, depth: usize) -> bool {
+        let name = self.whole.program.names.text(method.name);
+        if name.starts_with("equal") || name.starts_with("eq") || name == "deepEquals" {
+            return true;
+        }
+        let targets = self.whole.calls.targets(self.whole.program, kind, method);
+        let [target] = targets.known() else { return false };
+        let Some(outline) = self.whole.summaries.outline(*target) else { return false };
+        depth > 0
+            && !outline.conditions.iter().any(|condition| condition.is_by_size)
+            && outline.events.iter().all(|event| match &event.action {
+                Action::Call { kind, method, .. } => self.asks_equality(*kind, *method, depth - 1),
+                _ => false,
+            })
+    }
+
     /// Whether the section of the read takes the value out of where it was: this thread owns it from then on.
     fn is_handed_over(&self, stale: &Stale) -> bool {
         self.summary.accesses.iter().any(|access| {
@@ -64,6 +120,7 @@ impl Looking<'_> {
                     && (comes_from(&access.control, stale.read) || comes_from(&access.value, stale.read))
         });
         match stale.how {
+            Use::Decides if self.is_claimed(stale) => true,
             Use::Decides => changes.any(|change| {
                 // A count that was moved on is set to something else later, whoever has moved it on meanwhile.
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
@@ -73,6 +130,29 @@ impl Looking<'_> {
                 stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
             }
         }
+    }
+
+    /// Whether the section of the read sets another variable that it has asked as well, because of both answers: a flag
+    /// that says who goes on.
+    fn is_claimed(&self, stale: &Stale) -> bool {
+        let asked = |change: &Access, variable: Variable| {
+            change.control.iter().any(|influence| match influence.root {
+                Root::Access(read) => {
+                    let read = self.access(read);
+                    read.held.contains(stale.first) && self.variable(read) == Some(variable)
+                }
+                Root::Parameter(_) => false,
+            })
+        };
+        stale.first != stale.second
+            && self.summary.accesses.iter().any(|change| {
+                change.is_write
+                    && change.held.contains(stale.first)
+                    && comes_from(&change.control, stale.read)
+                    && self
+                        .variable(change)
+                        .is_some_and(|variable| variable != stale.variable && asked(change, variable))
+            })
     }
 
     /// Whether a write depends on what its own section finds.
@@ -91,7 +171,11 @@ impl Looking<'_> {
     /// Whether the write makes sure that what was read still holds: it is told what to expect, it is one step with a
     /// read of its own, or a fresh read in its section vouches for the old one.
     fn is_validated(&self, stale: &Stale, write: &Access) -> bool {
-        if comes_from(&write.expects, stale.read) {
+        // What says whether it was done, and is listened to, does not do it twice.
+        if write.is_refusing && stale.how == Use::Written && stale.variable == stale.written {
+            return true;
+        }
+        if comes_from(&write.expects, stale.read) || stale.how == Use::Decides && self.expects_same(stale, write) {
             return true;
         }
         if stale.how == Use::Decides {
@@ -121,6 +205,28 @@ impl Looking<'_> {
             let [left, right] = &compared.sides;
             self.vouches(left, right, stale, write) || self.vouches(right, left, stale, write)
         })
+    }
+
+    /// Whether what the write is told to expect was read from the very object that was asked: an entry of a map.
+    fn expects_same(&self, stale: &Stale, write: &Access) -> bool {
+        let asked = self.receiver(self.access(stale.read));
+        asked.is_some()
+            && write.expects.iter().any(|influence| match influence.root {
+                Root::Access(read) => self.receiver(self.access(read)) == asked,
+                Root::Parameter(_) => false,
+            })
+    }
+
+    /// The object that another call yielded and that a read of the method itself is a call on.
+    fn receiver(&self, read: &Access) -> Option<EventId> {
+        let outline = self.whole.summaries.outline(self.method)?;
+        match &outline.events.get(read.event.index())?.action {
+            Action::Call { arguments, .. } => match arguments.first()?.objects.as_slice() {
+                [Object::Event(event)] => Some(*event),
+                _ => None,
+            },
+            _ => None,
+        }
     }
 
     /// Whether one side is a fresh read and the other one the old value, or an old version that goes with it.
@@ -175,6 +281,28 @@ impl Looking<'_> {
                     && (self.is_signal(stale.variable) || !self.decides_more(stale, write)))
     }
 
+    /// Whether something is removed that was found to be there: the very element, or a key whose presence was asked. If
+    /// it has gone meanwhile, nothing happens.
+    fn is_gone_either_way(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && write.is_removal
+            && (self.asks_presence(read) && !self.decides_more(stale, write)
+                || !write.is_mapped && comes_from(&write.address, stale.read))
+    }
+
+    /// Whether a read is a question whether something is there.
+    fn asks_presence(&self, read: &Access) -> bool {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method);
+        let outline = method.and_then(|method| self.whole.summaries.outline(method));
+        let event = outline.and_then(|outline| outline.events.iter().find(|event| event.pc == read.spot.pc));
+        match event.map(|event| &event.action) {
+            Some(Action::Call { method, .. }) => self.whole.program.names.text(method.name).starts_with("contains"),
+            _ => false,
+        }
+    }
+
     /// Whether somebody writes the variable without asking: then it does not say who may go on.
     fn is_signal(&self, variable: Variable) -> bool {
         self.whole.variables.writers(variable).iter().any(|place| {
@@ -188,7 +316,7 @@ impl Looking<'_> {
     }
 
     /// Whether everybody who writes the variable writes the same number.
-    fn is_one_way(&self, variable: Variable) -> bool {
+    pub(super) fn is_one_way(&self, variable: Variable) -> bool {
         let written = |place: &Place| {
             let summary = self.whole.summaries.summary(place.method)?;
             let event = summary.accesses[place.access.index()].event;

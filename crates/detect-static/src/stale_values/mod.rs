@@ -6,7 +6,7 @@
 //!
 //! Reports: `stale-value` where the old value flows into what is written, `check-then-act` where it only decides
 //! whether something is written.
-//! Misses: values that only reach other reads; values that wait in fields or are captured by tasks; sections more than a
+//! Misses: values that only reach other reads; values that wait in fields which others touch, too; sections more than a
 //! few calls away.
 //! May be wrong when: two objects of one class are taken for one, or a second check stands in an unknown form.
 //! Method: detecting stale values by data flow, one section at a time; departs from it by reporting only what reaches
@@ -17,7 +17,9 @@
 pub(crate) mod contention;
 mod explain;
 mod idioms;
+mod kept;
 mod rules;
+mod skew;
 mod strict;
 
 use finding::Finding;
@@ -36,10 +38,11 @@ pub(crate) const DETECTOR: Detector = Detector {
 fn check(whole: &Whole<'_>) -> Checked {
     whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
+    let decided = skew::decided(whole, &methods);
     let findings = methods
         .par_iter()
         .flat_map_iter(|method| {
-            let stale = rules::stale_uses(whole, *method);
+            let stale = rules::stale_uses(whole, *method, &decided);
             let mut findings: Vec<Finding> =
                 stale.iter().map(|stale| explain::explain(whole, *method, stale)).collect();
             if whole.settings.strict {
@@ -52,4 +55,15 @@ fn check(whole: &Whole<'_>) -> Checked {
         })
         .collect();
     Checked { findings, unreadable: Vec::new() }
+}
+
+/// What would be findings if the code were wrong about locks and threads: questions to a run.
+pub(crate) fn doubtful(whole: &Whole<'_>) -> Vec<Finding> {
+    whole.threads();
+    let methods: Vec<_> = whole.program.methods().collect();
+    let decided = skew::decided(whole, &methods);
+    let asked = methods.par_iter().flat_map_iter(|method| {
+        rules::doubtful_uses(whole, *method, &decided).into_iter().map(|stale| explain::explain(whole, *method, &stale))
+    });
+    asked.collect()
 }

@@ -1,9 +1,10 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
-use program::outline::{Action, EventId, Member, Name, Object, Origin, Start};
+use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 
+use super::skew::Decided;
 use super::{contention, idioms};
 
 /// How the old value matters.
@@ -36,13 +37,21 @@ pub(super) struct Looking<'l> {
 }
 
 /// The stale uses that come together in this method: one for each variable, the one that says most.
-pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
-    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
-    if summary.sections.is_empty() {
-        return Vec::new();
-    }
-    let looking = Looking { whole, method, summary };
+pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
+    chosen(whole, method, decided, true)
+}
+
+/// Those that would be mistakes if other threads could get in between, which the code speaks against.
+pub(super) fn doubtful_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
+    chosen(whole, method, decided, false)
+}
+
+fn chosen(whole: &Whole<'_>, method: MethodId, decided: &Decided, are_exposed: bool) -> Vec<Stale> {
+    let Some(looking) = Looking::at(whole, method) else { return Vec::new() };
+    let summary = looking.summary;
     let mut found = looking.candidates();
+    let skewed = looking.skewed(decided);
+    found.extend(&skewed);
     found.sort_by_key(|stale| (stale.how, stale.variable != stale.written, stale.first, stale.second, stale.read));
     // One mistake, one finding: further places that act on old values of the same variable want the same cure.
     let lock = |stale: &Stale| &summary.sections[stale.first].lock;
@@ -52,11 +61,23 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     };
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
-        if !kept.iter().any(|told| is_told(told, &stale)) && looking.is_mistake(&stale) {
+        let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
+        if !kept.iter().any(|told| is_told(told, &stale))
+            && looking.is_wrong(&stale, belong_together)
+            && looking.is_exposed(&stale) == are_exposed
+        {
             kept.push(stale);
         }
     }
     kept
+}
+
+impl<'l> Looking<'l> {
+    /// The method, if it goes through sections.
+    pub(super) fn at(whole: &'l Whole<'l>, method: MethodId) -> Option<Looking<'l>> {
+        let summary = whole.summaries.summary(method).filter(|summary| !summary.sections.is_empty())?;
+        Some(Looking { whole, method, summary })
+    }
 }
 
 impl Looking<'_> {
@@ -74,9 +95,15 @@ impl Looking<'_> {
             let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
             let uses = [(Use::Written, &write.value), (Use::Decides, &write.control), (Use::Decides, &write.guards)];
             for (number, (how, influences)) in uses.into_iter().enumerate() {
-                for influence in influences {
+                for influence in self.with_kept(influences, write) {
+                    let influence = &influence;
                     let Root::Access(read) = influence.root else { continue };
                     let Some(variable) = self.shared(self.access(read)) else { continue };
+                    // What is to be removed is not what is written.
+                    let is_address = || write.address.iter().any(|address| address.root == influence.root);
+                    if how == Use::Written && write.is_removal && is_address() {
+                        continue;
+                    }
                     // That something is open, in order or not over is asked in passing; an amount is asked for a reason.
                     if number == 2 && variable != written {
                         continue;
@@ -84,7 +111,7 @@ impl Looking<'_> {
                     let write_id = AccessId(index as u32);
                     let candidate =
                         |(first, second)| Stale { read, write: write_id, first, second, how, variable, written };
-                    found.extend(self.section_pairs(read, write, influence).map(candidate));
+                    found.extend(self.section_pairs(read, write, influence).into_iter().map(candidate));
                 }
             }
         }
@@ -96,11 +123,9 @@ impl Looking<'_> {
     fn waits(&self) -> Vec<Stale> {
         let mut found = Vec::new();
         let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
-        for (index, event) in outline.events.iter().enumerate() {
-            if !matches!(event.action, Action::Wait(_)) {
-                continue;
-            }
-            let wait = EventId(index as u32);
+        for waiting in &self.summary.waits {
+            let wait = waiting.event;
+            let event = &outline.events[wait.index()];
             let asked: Vec<usize> =
                 event.control.iter().map(|condition| outline.conditions[*condition as usize].block as usize).collect();
             let reached = outline.reached_from(wait, |block| asked.contains(&block));
@@ -113,7 +138,8 @@ impl Looking<'_> {
                 }
                 found.extend(self.asked_before(wait).into_iter().filter_map(|read| {
                     let variable = self.shared(self.access(read))?;
-                    let section = self.access(read).held.intersection(write.held).iter().next()?;
+                    let held = self.access(read).held.intersection(write.held).intersection(waiting.sections);
+                    let section = held.iter().next()?;
                     let (first, second) = (section, section);
                     let write = AccessId(number as u32);
                     Some(Stale { read, write, first, second, how: Use::Decides, variable, written })
@@ -142,25 +168,52 @@ impl Looking<'_> {
     }
 
     /// The variable of an access to an object that has a name here and that others may have.
-    fn shared(&self, access: &Access) -> Option<Variable> {
+    pub(super) fn shared(&self, access: &Access) -> Option<Variable> {
         let is_static = matches!(access.member, Member::Static(_));
         if !is_static {
             match access.base.start {
                 Start::Unknown => return None,
                 // Taken out of its container, it belongs to this thread until it is put somewhere.
                 Start::Result(taken)
-                    if self.summary.taken.contains(&taken)
+                    if self.is_part(access)
+                        && self.summary.taken.contains(&taken)
                         && !self.whole.release().is_passed_on(self.method, taken, access.event) =>
                 {
                     return None;
                 }
-                Start::New(register) if !self.whole.release().is_let_out(self.method, register, access.event) => {
+                Start::New(register)
+                    if self.is_part(access)
+                        && !self.whole.release().is_let_out(self.method, register, access.event) =>
+                {
                     return None;
                 }
+                Start::Result(call) if self.is_part(access) && self.is_of_thread(call) => return None,
                 _ => {}
             }
         }
         self.variable(access)
+    }
+
+    /// Whether what is accessed is the object that the name starts with, or was made for it.
+    fn is_part(&self, access: &Access) -> bool {
+        let holdings = &self.whole.summaries.holdings;
+        access.base.steps.iter().all(|step| match step {
+            NameStep::Field(field) => holdings.is_own(self.whole.program, *field),
+            NameStep::Constant(_) | NameStep::Element(_) => true,
+        })
+    }
+
+    /// Whether a call yields the object that this thread has for itself.
+    fn is_of_thread(&self, call: EventId) -> bool {
+        let program = self.whole.program;
+        let outline = self.whole.summaries.outline(self.method);
+        match outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action) {
+            Some(Action::Call { method, .. }) => {
+                program.names.text(method.name) == "get"
+                    && program.is_subtype(method.class, program.names.class("java/lang/ThreadLocal"))
+            }
+            _ => false,
+        }
     }
 
     /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
@@ -211,33 +264,36 @@ impl Looking<'_> {
     }
 
     /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in.
-    fn section_pairs<'s>(
-        &'s self,
-        read: AccessId,
-        write: &'s Access,
-        influence: &'s Influence,
-    ) -> impl Iterator<Item = (usize, usize)> + 's {
+    fn section_pairs(&self, read: AccessId, write: &Access, influence: &Influence) -> Vec<(usize, usize)> {
         let read = self.access(read);
+        let mut pairs = Vec::new();
         // Two accesses of one call are the callee's business.
-        let is_apart = read.event != write.event;
-        let ended = influence.ended.iter().filter(move |section| is_apart && read.held.contains(*section));
-        ended.flat_map(move |first| {
+        if read.event == write.event {
+            return pairs;
+        }
+        for first in influence.ended.iter().filter(|section| read.held.contains(*section)) {
             let earlier = &self.summary.sections[first];
-            let later = write.held.iter().filter(move |second| {
+            pairs.extend(write.held.iter().map(|second| (first, second)).filter(|(_, second)| {
                 let later = &self.summary.sections[*second];
-                later.kind == earlier.kind && later.lock.same(&earlier.lock)
-            });
-            later.map(move |second| (first, second))
-        })
+                later.kind == earlier.kind
+                    && (later.lock.same(&earlier.lock) || self.are_elements(&earlier.lock, &later.lock))
+            }));
+        }
+        pairs
     }
 
-    fn is_mistake(&self, stale: &Stale) -> bool {
+    /// Whether it is a mistake, if another thread can get in between.
+    fn is_wrong(&self, stale: &Stale, belong_together: impl Fn() -> bool) -> bool {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
-            && self.belong_together(stale)
+            && belong_together()
             && !idioms::is_correct(self, stale)
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
-            && !self.is_covered(stale)
+    }
+
+    /// Whether another thread can get in between, by what the code says of locks and threads.
+    fn is_exposed(&self, stale: &Stale) -> bool {
+        !self.is_covered(stale)
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
     }
 
@@ -279,10 +335,8 @@ impl Looking<'_> {
         if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
             return true;
         }
-        around.chain(by_callers.iter().cloned()).any(|held| {
-            !(is_waited && held.name.same(&first.lock))
-                && Relation::between(&read.base, &held)
-                    .is_some_and(|relation| cover.covers(&self.whole.variables, stale.variable, &relation))
-        })
+        let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));
+        let relations: Vec<Relation> = held.filter_map(|held| Relation::between(&read.base, &held)).collect();
+        cover.cover_together(&self.whole.variables, stale.variable, &relations)
     }
 }

@@ -290,6 +290,8 @@ pub enum When {
 pub enum Product {
     /// Each call on it is a section on its own monitor; its contents are those of argument 0.
     Synchronized,
+    /// Each call on it is a section of its own that no client can hold.
+    Concurrent,
     /// Shows the contents of argument 0 and cannot change them.
     Unmodifiable,
     /// A container that never changes.

@@ -69,7 +69,7 @@ const NAVIGABLE_SET: &[Line] = &[
 
 pub(crate) const QUEUE: &[Line] = &[
     writes("add(Object)"),
-    writes("offer(Object)").gives(FromState),
+    writes("offer(Object)").gives(FromState).telling(),
     removes("poll()").telling(),
     removes("remove()"),
     reads("peek element"),
@@ -77,7 +77,7 @@ pub(crate) const QUEUE: &[Line] = &[
 
 pub(crate) const DEQUE: &[Line] = &[
     writes("addFirst(Object) addLast(Object) push(Object)"),
-    writes("offerFirst(Object) offerLast(Object)").gives(FromState),
+    writes("offerFirst(Object) offerLast(Object)").gives(FromState).telling(),
     removes("removeFirst() removeLast() pop"),
     removes("pollFirst() pollLast()").telling(),
     updates("removeFirstOccurrence(Object) removeLastOccurrence(Object)").telling(),

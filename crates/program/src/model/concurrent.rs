@@ -2,7 +2,7 @@
 //! client can hold, and operations that are atomic as a whole.
 
 use super::call::State::{Contents, Value};
-use super::call::{OrderKind, When};
+use super::call::{OrderKind, Product, When};
 use super::line::Gives::{Fresh, FromState, Removed, RemovedInto, Unrelated};
 use super::line::{Line, OWN, OWN_WHOLE, Table, cursor, does, makes, part, reads, removes, table, updates, writes};
 
@@ -12,7 +12,7 @@ const CONCURRENT_HASH_MAP: &[Line] = &[
     reads("mappingCount"),
     cursor("keys elements"),
     part("keySet(Object)"),
-    makes("newKeySet"),
+    makes("newKeySet").product(Product::Concurrent),
     makes("<init>(Map)").reading(0),
     reads("forEach(long,BiConsumer) forEachKey(long,Consumer) forEachValue(long,Consumer)")
         .gives(Unrelated)
@@ -48,7 +48,7 @@ const RETRYING_FUNCTIONS: &[Line] = &[
 
 const BLOCKING_QUEUE: &[Line] = &[
     writes("put(Object)"),
-    writes("offer(Object,long,TimeUnit)").gives(FromState),
+    writes("offer(Object,long,TimeUnit)").gives(FromState).telling(),
     removes("take"),
     removes("poll(long,TimeUnit)").telling(),
     updates("drainTo").writing(0).gives(RemovedInto(0)),
@@ -57,7 +57,7 @@ const BLOCKING_QUEUE: &[Line] = &[
 
 const BLOCKING_DEQUE: &[Line] = &[
     writes("putFirst(Object) putLast(Object)"),
-    writes("offerFirst(Object,long,TimeUnit) offerLast(Object,long,TimeUnit)").gives(FromState),
+    writes("offerFirst(Object,long,TimeUnit) offerLast(Object,long,TimeUnit)").gives(FromState).telling(),
     removes("takeFirst takeLast"),
     removes("pollFirst(long,TimeUnit) pollLast(long,TimeUnit)").telling(),
 ];

@@ -1,6 +1,6 @@
 //! From a body to its outline.
 
-use classfile::CallKind;
+use classfile::{CallKind, Condition as Relation};
 use smallvec::SmallVec;
 
 use super::agree::{Agreements, sides};
@@ -42,6 +42,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     };
     let in_cycle = outline.blocks.in_cycle();
     outline.events.reserve_exact(events.len());
+    outline.waits = building.waits(&events, &places);
     for (value, perhaps) in events.into_iter().zip(perhaps) {
         let pc = body.instruction(value).pc;
         let block = body.block_of(value).index();
@@ -120,6 +121,7 @@ impl<'b> Building<'b> {
                     Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => true,
                     Op::Call { method, .. } => {
                         !waited.is_empty()
+                            || self.sections.wait(value).is_some()
                             || ((is_wrapper || !self.sections.is_lock_operation(value)) && matters(method))
                     }
                     Op::CallDynamic { dynamic, .. } => self.body.dynamic(dynamic).lambda.is_some(),
@@ -134,6 +136,14 @@ impl<'b> Building<'b> {
             });
         }
         (places, events, perhaps)
+    }
+
+    fn waits(&self, events: &[Value], places: &Places<'_>) -> Vec<(EventId, Name, LockKind)> {
+        let waits = events.iter().enumerate().filter_map(|(index, value)| {
+            let (kind, lock) = self.sections.wait(*value)?;
+            Some((EventId(index as u32), self.name(lock, places), kind))
+        });
+        waits.collect()
     }
 
     /// Phis that choose between constants, and what decides.
@@ -292,8 +302,9 @@ impl<'b> Building<'b> {
                 stored: Box::new(self.argument(stored, value, places, flow)),
             },
             Op::Call { kind, method, arguments } => {
-                if let Some((_, waits)) = places.waits.list.iter().find(|(wait, _)| *wait == value) {
-                    return Action::Wait(*waits);
+                let waits = places.waits.list.iter().find(|(wait, _)| *wait == value).map(|(_, sections)| *sections);
+                if waits.is_some() || self.sections.wait(value).is_some() {
+                    return Action::Wait(waits.unwrap_or_default());
                 }
                 Action::Call { kind, method, arguments: self.arguments(arguments, value, places, flow) }
             }
@@ -336,6 +347,16 @@ impl<'b> Building<'b> {
                 sides: sides(self.body, &self.program.names, last)
                     .map(|sides| Box::new(sides.map(|side| flow.of([side], last))))
                     .filter(|sides| sides.iter().all(|side| !side.is_empty())),
+                is_by_size: matches!(
+                    op,
+                    Op::Branch {
+                        condition: Relation::Less
+                            | Relation::LessOrEqual
+                            | Relation::Greater
+                            | Relation::GreaterOrEqual,
+                        ..
+                    }
+                ),
                 sources: flow.of(operands, last),
                 held,
                 block: block.index() as u32,

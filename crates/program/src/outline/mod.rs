@@ -188,7 +188,7 @@ pub enum Action {
         method: MethodName,
         arguments: Vec<Argument>,
     },
-    /// The lock of these sections is let go and taken again.
+    /// A lock is let go and taken again: that of these sections, or one that only callers hold.
     Wait(SectionSet),
 }
 
@@ -242,6 +242,8 @@ pub struct Condition {
     pub sources: Sources,
     /// Where the two sides come from, if it compares two values that both come from somewhere.
     pub sides: Option<Box<[Sources; 2]>>,
+    /// It asks which of two is larger, and not whether they are equal.
+    pub is_by_size: bool,
     /// Sections that are open where it is decided.
     pub held: SectionSet,
     /// Number of its block in [`Outline::blocks`].
@@ -286,6 +288,25 @@ impl Outline {
         reached
     }
 
+    /// Whether control can get from one event to another one without coming by any of the `stops` on the way, nor by the
+    /// first one again.
+    pub fn leads_to(&self, first: EventId, second: EventId, stops: &[EventId]) -> bool {
+        let block_of = |event: EventId| self.events[event.index()].block as usize;
+        let (from, to) = (block_of(first), block_of(second));
+        let stops_in = |block: usize, range: std::ops::Range<EventId>| {
+            stops.iter().any(|stop| block_of(*stop) == block && range.contains(stop))
+        };
+        let after = EventId(first.0 + 1);
+        if from == to && first < second {
+            return !stops_in(from, after..second);
+        }
+        if stops_in(from, after..EventId(u32::MAX)) || stops_in(to, EventId(0)..second) {
+            return false;
+        }
+        let is_barred = |block: usize| block != to && (block == from || stops_in(block, EventId(0)..EventId(u32::MAX)));
+        self.reached(from, is_barred)[to]
+    }
+
     /// Whether one event can happen after another one in the same call.
     pub fn may_follow(&self, first: EventId, second: EventId) -> bool {
         let block_of = |event: EventId| self.events[event.index()].block as usize;
@@ -305,6 +326,8 @@ pub struct Outline {
     /// In the order of code.
     pub events: Vec<Event>,
     pub conditions: Vec<Condition>,
+    /// Waits, and the lock that each lets go, where it has a name.
+    pub waits: Vec<(EventId, Name, LockKind)>,
     /// Conditions that decide whether the method throws instead of returning.
     pub refusals: SmallVec<[u32; 2]>,
     /// Where what the method returns comes from.

@@ -240,6 +240,14 @@ impl Sections {
         }
     }
 
+    /// The lock that a waiting call lets go, where it has a name.
+    pub fn wait(&self, value: Value) -> Option<(LockKind, &Path)> {
+        match &self.events[value.index()] {
+            Event::Wait(kind, Some(lock)) => Some((*kind, lock)),
+            _ => None,
+        }
+    }
+
     /// Sections whose lock a call lets go and takes again, given what is held before it.
     pub fn waited_by(&self, value: Value, held: &[Held]) -> SmallVec<[SectionId; 2]> {
         let Event::Wait(kind, lock) = &self.events[value.index()] else { return SmallVec::new() };

@@ -25,8 +25,9 @@ impl<'s> Sharings<'s> {
     }
 
     pub(super) fn find_accesses(self, field: FieldId) -> Box<[FieldAccess]> {
-        let users = self.threads.library.users(field).iter();
-        let all = users.flat_map(|method| &self.touched(*method).found).filter(|(touched, _)| *touched == field);
+        let users = self.threads.library.users(field);
+        self.outlines.make_here(users);
+        let all = users.iter().flat_map(|method| &self.touched(*method).found).filter(|(touched, _)| *touched == field);
         all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect()
     }
 

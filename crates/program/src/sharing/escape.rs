@@ -64,8 +64,16 @@ impl<'s> Sharings<'s> {
         let mut from = |method: MethodId| beside(&self.flows(method).leads, place).for_each(&mut tell);
         match place {
             Place::Outside => {}
-            Place::Field(field) => self.threads.library.users(field).iter().for_each(|method| from(*method)),
-            Place::Result(method) => self.calls.callers(method).iter().for_each(|caller| from(*caller)),
+            Place::Field(field) => {
+                let users = self.threads.library.users(field);
+                self.outlines.make_here(users);
+                users.iter().for_each(|method| from(*method));
+            }
+            Place::Result(method) => {
+                let callers = self.calls.callers(method);
+                self.outlines.make_here(callers);
+                callers.iter().for_each(|caller| from(*caller));
+            }
             Place::Parameter(method, _) | Place::Event(method, _) | Place::New(method, _) => from(method),
         }
     }
@@ -75,6 +83,7 @@ impl<'s> Sharings<'s> {
         let constructor = self.program.names.intern("<init>");
         let mut made = Vec::new();
         for method in self.program.methods_of(class).filter(|method| self.program.method(*method).name == constructor) {
+            self.outlines.make_here(self.calls.callers(method));
             for caller in self.calls.callers(method) {
                 let all = self.flows(*caller).made.iter();
                 made.extend(all.filter(|(_, of)| *of == class).map(|(place, _)| *place));
@@ -324,8 +333,11 @@ impl Following<'_> {
             Action::Lambda { method, arguments } => {
                 let body = self.calls.hierarchy.resolve_name(self.program, *method);
                 let is_started = self.threads.started.contains(&At { method: self.method, event: id });
-                if let Some(body) = body {
-                    // Whoever runs it gets what it returns, and may keep it.
+                // Whoever runs it gets what it returns, and may keep it.
+                if self.program.names.text(method.name) == "<init>" {
+                    self.made.push((value, method.class));
+                } else if let Some(body) = body {
+                    self.edges.push((Place::Result(body), value));
                     self.edges.push((Place::Result(body), Place::Outside));
                 }
                 for (position, argument) in arguments.iter().enumerate() {
@@ -382,6 +394,16 @@ impl Following<'_> {
             if index > 0 && (model.access.writes() || model.wraps.is_some() || is_maker) {
                 for to in self.containers(&arguments[0].objects) {
                     self.flow(&from, to);
+                }
+            }
+            let skip = usize::from(!crate::thread::is_static(self.program, method, arguments));
+            for filled in model.writes_arguments.iter().map(|filled| usize::from(filled) + skip) {
+                if filled != index
+                    && let Some(filled) = arguments.get(filled)
+                {
+                    for to in self.containers(&filled.objects) {
+                        self.flow(&from, to);
+                    }
                 }
             }
             if model.returns != Returns::Unrelated || model.wraps.is_some() {

@@ -8,14 +8,14 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::decide::{Guard, used};
+use super::decide::{Guard, looks_ahead, used};
 use super::holding::Holdings;
 use super::influences::Gathering;
-use super::inside::is_local;
+use super::inside::Put;
 use super::order::{components, levels};
 use super::{
     Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
-    SummarySection,
+    SummarySection, Waiting,
 };
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
@@ -162,45 +162,28 @@ impl<'c> Compose<'c> {
             known,
             summary: Summary::default(),
             last_held: Vec::new(),
+            last_waits: Vec::new(),
+            at: EventId(0),
             own: Vec::new(),
             influence: vec![Influences::default(); outline.events.len()],
             result_name: vec![None; outline.events.len()],
             result_class: vec![None; outline.events.len()],
+            element_of: vec![None; outline.events.len()],
             controls: Vec::new(),
             is_used: used(outline),
             is_taken: vec![false; outline.events.len()],
-            inside: FxHashMap::default(),
+            inside: Vec::new(),
             guards: Vec::new(),
         };
         composing.run()
     }
 }
 
-/// Whether something in the outline depends on an event that comes later in the order of code.
-fn looks_ahead(outline: &Outline) -> bool {
-    let is_later = |sources: &Sources, index: usize| {
-        sources.iter().any(|source| matches!(source.origin, Origin::Event(event) if event.index() >= index))
-    };
-    outline.events.iter().enumerate().any(|(index, event)| {
-        let in_action = match &event.action {
-            Action::Read { address, .. } => is_later(address, index),
-            Action::Write { address, value, .. } => is_later(address, index) || is_later(value, index),
-            Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => arguments.iter().any(|argument| {
-                is_later(&argument.sources, index)
-                    || matches!(argument.name.start, Start::Result(event) if event.index() >= index)
-            }),
-            Action::Wait(_) => false,
-        };
-        in_action
-            || event.control.iter().any(|condition| is_later(&outline.conditions[*condition as usize].sources, index))
-    }) || outline.sections.iter().any(|section| matches!(section.lock.start, Start::Result(_)))
-}
-
 pub(super) struct Composing<'c, 's> {
     pub(super) program: &'c Program,
     pub(super) calls: &'c Calls,
     pub(super) holdings: &'c Holdings,
-    method: MethodName,
+    pub(super) method: MethodName,
     /// Methods that call each other, this one among them.
     pub(super) component: &'c [MethodId],
     pub(super) outline: &'c Outline,
@@ -208,6 +191,10 @@ pub(super) struct Composing<'c, 's> {
     pub(super) summary: Summary,
     /// By access: what was held there in the last pass, for accesses that this pass has not come to.
     last_held: Vec<SectionSet>,
+    /// The waits that the last pass found.
+    pub(super) last_waits: Vec<Waiting>,
+    /// The event that is being put in.
+    pub(super) at: EventId,
     /// By section of the outline: its number in the summary, or that of the section it is a part of.
     own: Vec<Option<usize>>,
     /// By event: where the value that it yields comes from.
@@ -215,6 +202,8 @@ pub(super) struct Composing<'c, 's> {
     /// By event: the name of the object that it yields, from this method's side.
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
+    /// By event: what it goes over, if it yields one element after the other.
+    pub(super) element_of: Vec<Option<Name>>,
     /// What decides whether the events of a block happen, where that is settled.
     pub(super) controls: Vec<(u32, SectionSet, Influences)>,
     /// By event: whether a condition or the result depends on what it yields.
@@ -222,7 +211,7 @@ pub(super) struct Composing<'c, 's> {
     /// By event: whether it yields what was taken out of a container.
     pub(super) is_taken: Vec<bool>,
     /// What was put into objects that only this method has a name for.
-    pub(super) inside: FxHashMap<Start, Influences>,
+    pub(super) inside: Vec<Put>,
     /// Calls that throw on some condition.
     pub(super) guards: Vec<Guard>,
 }
@@ -236,6 +225,7 @@ impl Composing<'_, '_> {
             let last = std::mem::take(&mut self.summary);
             self.last_held.clear();
             self.last_held.extend(last.accesses.iter().map(|access| access.held));
+            self.last_waits = last.waits;
             self.summary.accesses = last.accesses;
             self.summary.accesses.clear();
             self.own.clear();
@@ -244,7 +234,8 @@ impl Composing<'_, '_> {
             self.own_sections();
             let before = looks_ahead.then(|| (self.influence.clone(), self.result_name.clone()));
             for (index, event) in self.outline.events.iter().enumerate() {
-                self.event(EventId(index as u32), event);
+                self.at = EventId(index as u32);
+                self.event(self.at, event);
             }
             match before {
                 Some((influence, name)) if influence != self.influence || name != self.result_name => {}
@@ -314,6 +305,12 @@ impl Composing<'_, '_> {
 
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
+        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, name.steps.as_slice()) {
+            return match self.kept(register, *field) {
+                Some(given) => self.settle(&extend(given.clone(), rest)),
+                None => name.clone(),
+            };
+        }
         let Start::Result(event) = name.start else { return name.clone() };
         match self.result_name.get(event.index()).and_then(Option::as_ref) {
             Some(result) => extend(result.clone(), &name.steps),
@@ -331,6 +328,19 @@ impl Composing<'_, '_> {
     pub(super) fn gather(&self, all: &mut Gathering, sources: &Sources) {
         for source in sources {
             let ended = self.sections(source.ended);
+            if let Origin::Event(event) = source.origin
+                && let waited = self.let_go_since(event)
+                && !waited.is_empty()
+            {
+                for influence in &self.influence[event.index()] {
+                    let open = match influence.root {
+                        Root::Access(access) => self.held_at(access).intersection(waited),
+                        Root::Parameter(_) => SectionSet::default(),
+                    };
+                    all.add(Influence { root: influence.root, ended: influence.ended.union(ended).union(open) });
+                }
+                continue;
+            }
             match source.origin {
                 Origin::Parameter(position) => all.add(Influence { root: Root::Parameter(position), ended }),
                 Origin::Event(event) if ended.is_empty() => all.add_all(&self.influence[event.index()]),
@@ -386,7 +396,8 @@ impl Composing<'_, '_> {
                 self.add_own(id, event, base, *member, address, Some((value, stored)));
             }
             Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
-            Action::Lambda { .. } | Action::Wait(_) => {}
+            Action::Wait(sections) => self.wait(id, event, *sections),
+            Action::Lambda { .. } => {}
         }
     }
 
@@ -427,6 +438,9 @@ impl Composing<'_, '_> {
             expects: Influences::default(),
             is_compound: false,
             is_repeatable: false,
+            is_refusing: false,
+            is_removal: false,
+            is_mapped: false,
             is_keyed: false,
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },
         })
@@ -436,13 +450,7 @@ impl Composing<'_, '_> {
         if self.is_full() {
             return None;
         }
-        if access.is_write && is_local(&access.base) && !access.value.is_empty() {
-            let known = self.inside.entry(access.base.start).or_default();
-            let mut all = Gathering::default();
-            all.add_all(known);
-            all.add_all(&access.value);
-            *known = all.finish();
-        }
+        self.put(&access);
         self.summary.accesses.push(access);
         Some(AccessId(self.summary.accesses.len() as u32 - 1))
     }

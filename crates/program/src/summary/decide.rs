@@ -3,7 +3,7 @@
 use super::compose::Composing;
 use super::influences::Gathering;
 use super::{Compared, Comparisons, Influences, Root};
-use crate::outline::{Event, EventId, Origin, Outline, SectionSet};
+use crate::outline::{Action, Event, EventId, Origin, Outline, SectionSet, Sources, Start};
 
 /// A call that returns only if something holds.
 pub(super) struct Guard {
@@ -23,7 +23,13 @@ impl Composing<'_, '_> {
         if !event.waited.is_empty() {
             return self.control_after_waits(event);
         }
-        let known = self.controls.iter().rev().find(|(block, held, _)| *block == event.block && *held == event.held);
+        let has_waits = !self.last_waits.is_empty() || !self.summary.waits.is_empty();
+        let known = self
+            .controls
+            .iter()
+            .rev()
+            .filter(|_| !has_waits)
+            .find(|(block, held, _)| *block == event.block && *held == event.held);
         if let Some((_, _, control)) = known {
             return control.clone();
         }
@@ -125,4 +131,24 @@ pub(super) fn used(outline: &Outline) -> Vec<bool> {
         }
     }
     used
+}
+
+/// Whether something in the outline depends on an event that comes later in the order of code.
+pub(super) fn looks_ahead(outline: &Outline) -> bool {
+    let is_later = |sources: &Sources, index: usize| {
+        sources.iter().any(|source| matches!(source.origin, Origin::Event(event) if event.index() >= index))
+    };
+    outline.events.iter().enumerate().any(|(index, event)| {
+        let in_action = match &event.action {
+            Action::Read { address, .. } => is_later(address, index),
+            Action::Write { address, value, .. } => is_later(address, index) || is_later(value, index),
+            Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => arguments.iter().any(|argument| {
+                is_later(&argument.sources, index)
+                    || matches!(argument.name.start, Start::Result(event) if event.index() >= index)
+            }),
+            Action::Wait(_) => false,
+        };
+        in_action
+            || event.control.iter().any(|condition| is_later(&outline.conditions[*condition as usize].sources, index))
+    }) || outline.sections.iter().any(|section| matches!(section.lock.start, Start::Result(_)))
 }

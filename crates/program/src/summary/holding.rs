@@ -8,7 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::ir::{Body, Constant, Op};
-use crate::model::{CallModel, Product, Section};
+use crate::model::{CallModel, Product, Returns, Section};
 use crate::outline::{Action, Member, Object, Outline, Start};
 
 /// What is known of the objects that a field, or a register, holds.
@@ -25,12 +25,15 @@ pub struct Holdings {
     fields: FxHashMap<FieldId, Holding>,
     /// Fields that are given objects which somebody else may have, too.
     foreign: FxHashSet<FieldId>,
+    /// By final field: the parameter of the only constructor that is kept there as it is.
+    kept: FxHashMap<FieldId, u16>,
 }
 
 impl Holdings {
     pub(super) fn of<'o>(program: &Program, calls: &Calls, outlines: impl Iterator<Item = &'o Outline>) -> Holdings {
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
+        let mut kept = FxHashMap::default();
         for outline in outlines {
             for event in &outline.events {
                 let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
@@ -40,6 +43,11 @@ impl Holdings {
                 let Some(field) = program.resolve_field(*field) else { continue };
                 if stored.objects.iter().any(|object| is_foreign(outline, object)) {
                     foreign.insert(field);
+                }
+                if let [Object::Parameter(position)] = *stored.objects.as_slice()
+                    && has_one_constructor(program, field)
+                {
+                    kept.insert(field, position);
                 }
                 let holding = match (stored.made, stored.name.start) {
                     (Some(class), _) => Holding { class: Some(class), section: None },
@@ -61,12 +69,17 @@ impl Holdings {
             }
         }
         fields.retain(|_, holding| *holding != Holding::default());
-        Holdings { fields, foreign }
+        Holdings { fields, foreign, kept }
     }
 
     /// Whether all objects that the field ever holds are made for it, as far as the code tells.
     pub fn is_own(&self, program: &Program, field: FieldName) -> bool {
         program.resolve_field(field).is_some_and(|field| !self.foreign.contains(&field))
+    }
+
+    /// The parameter of the constructor that a field keeps as it is, as long as its object lives.
+    pub(super) fn kept(&self, program: &Program, field: FieldName) -> Option<u16> {
+        program.resolve_field(field).and_then(|field| self.kept.get(&field).copied())
     }
 
     /// What these fields hold, from the methods alone that store to them.
@@ -89,12 +102,22 @@ impl Holdings {
                 .or_insert(holding);
         }
         fields.retain(|_, holding| *holding != Holding::default());
-        Holdings { fields, foreign: FxHashSet::default() }
+        Holdings { fields, ..Holdings::default() }
     }
 
     pub fn get(&self, program: &Program, field: FieldName) -> Holding {
         program.resolve_field(field).and_then(|field| self.fields.get(&field).copied()).unwrap_or_default()
     }
+}
+
+/// Whether a field is set once, by the only constructor of its class.
+fn has_one_constructor(program: &Program, field: FieldId) -> bool {
+    let access = program.field(field).access;
+    let constructor = program.names.intern("<init>");
+    let methods = program.methods_of(program.class_of_field(field));
+    access.is_final()
+        && !access.is_static()
+        && methods.filter(|method| program.method(*method).name == constructor).count() == 1
 }
 
 /// The objects that a body stores to fields; nulls are none.
@@ -125,6 +148,9 @@ fn factory(program: &Program, calls: &Calls, method: MethodName) -> Holding {
         Some(CallModel { product: Some(Product::Synchronized), .. }) => {
             Holding { class: None, section: Some(Section::Monitor) }
         }
+        Some(CallModel { product: Some(Product::Concurrent), .. }) => {
+            Holding { class: None, section: Some(Section::Own) }
+        }
         _ => Holding::default(),
     }
 }
@@ -140,12 +166,27 @@ fn is_foreign(outline: &Outline, object: &Object) -> bool {
 
 fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {
     match action {
-        Action::Call { method, .. } => factory(program, calls, *method),
+        Action::Call { method, arguments, .. } => match calls.model(program, *method, method.class) {
+            // A thin layer over another container is as safe as that one.
+            Some(CallModel { returns: Returns::Argument(index), .. }) => {
+                let layered = arguments.get(usize::from(index)).and_then(|argument| argument.made);
+                let section = layered.map(|class| calls.section_of(program, class));
+                Holding { class: None, section: section.filter(|section| *section != Section::None) }
+            }
+            _ => factory(program, calls, *method),
+        },
         _ => Holding::default(),
     }
 }
 
 impl Calls {
+    /// The section that a call on a container of this class is, by what the library says of `size`.
+    pub(super) fn section_of(&self, program: &Program, class: ClassName) -> Section {
+        let [name, descriptor] = ["size", "()I"].map(|text| program.names.intern(text));
+        let model = self.look_up_model(program, MethodName { class, name, descriptor }, class);
+        model.map_or(Section::None, |model| model.section)
+    }
+
     /// What the library says of a call on an object of this class.
     pub fn model(&self, program: &Program, method: MethodName, receiver: ClassName) -> Option<CallModel> {
         match self.modelled.get(&method) {

@@ -1,9 +1,26 @@
 //! Objects that only the method itself has a name for, what was put into them, and what a read yields.
 
+use location::FieldName;
+use smallvec::SmallVec;
+
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
-use super::{Influences, Root, SummarySection};
-use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start};
+use super::{Access, Influences, Root, SummarySection};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start};
+
+/// More things than this that are put into objects are not told apart.
+const MAX_PUTS: usize = 64;
+
+/// Something that was put into an object that only the method has a name for.
+pub(super) struct Put {
+    start: Start,
+    /// From the object to where it was put.
+    path: SmallVec<[NameStep; 2]>,
+    event: EventId,
+    value: Influences,
+    /// The method itself has set a field: what was there before is gone.
+    is_whole: bool,
+}
 
 impl Composing<'_, '_> {
     /// The section that one access of a volatile field is: nothing comes in between, and nothing goes with it.
@@ -36,19 +53,80 @@ impl Composing<'_, '_> {
         })
     }
 
+    /// What an object that is made here was given for a field that keeps it.
+    pub(super) fn kept(&self, register: u32, field: FieldName) -> Option<&Name> {
+        let position = self.holdings.kept(self.program, field)?;
+        let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
+        self.outline.events.iter().find_map(|event| match &event.action {
+            Action::Call { method, arguments, .. } if self.program.names.text(method.name) == "<init>" => {
+                let is_made = arguments.first().is_some_and(|first| first.objects.iter().any(is_it));
+                arguments.get(usize::from(position)).filter(|_| is_made).map(|given| &given.name)
+            }
+            _ => None,
+        })
+    }
+
+    /// Notes what an access puts into an object that only this method has a name for.
+    pub(super) fn put(&mut self, access: &Access) {
+        if !access.is_write || !is_local(&access.base) {
+            return;
+        }
+        let (start, mut path) = (access.base.start, access.base.steps.clone());
+        if let Member::Field(field) = access.member {
+            path.push(NameStep::Field(field));
+        }
+        let is_same = |put: &Put| put.start == start && put.path == path && put.event == access.event;
+        if let Some(known) = self.inside.iter_mut().find(|put| is_same(put)) {
+            let mut all = Gathering::default();
+            all.add_all(&known.value);
+            all.add_all(&access.value);
+            known.value = all.finish();
+        } else if self.inside.len() < MAX_PUTS {
+            let is_whole = matches!(access.member, Member::Field(_)) && access.spot.method == self.method;
+            self.inside.push(Put { start, path, event: access.event, value: access.value.clone(), is_whole });
+        }
+    }
+
     /// What was put into an object that only this method has a name for, as seen where `held` is open.
     pub(super) fn contents(&self, name: &Name, held: SectionSet) -> Influences {
         if self.inside.is_empty() {
             return Influences::default();
         }
-        let put = self.inside.get(&self.settle(name).start).cloned().unwrap_or_default();
-        self.brought_to(put, held)
+        let name = self.settle(name);
+        // A part of what is asked for, or what that is a part of.
+        let is_part = |put: &&Put| put.start == name.start && put.path.iter().zip(&name.steps).all(|(a, b)| a == b);
+        let mut all = Gathering::default();
+        for put in self.inside.iter().filter(is_part).filter(|put| !put.value.is_empty() && !self.is_replaced(put)) {
+            all.add_all(&put.value);
+        }
+        self.brought_to(all.finish(), held)
+    }
+
+    /// Whether something else has taken the place of what was put there.
+    fn is_replaced(&self, put: &Put) -> bool {
+        let is_other = |other: &&Put| {
+            other.is_whole && other.event != put.event && other.start == put.start && other.path == put.path
+        };
+        let others: SmallVec<[EventId; 4]> = self.inside.iter().filter(is_other).map(|other| other.event).collect();
+        put.is_whole
+            && !others.is_empty()
+            && put.event != self.at
+            && !self.outline.leads_to(put.event, self.at, &others)
     }
 
     /// Where an argument comes from: the object itself, and what was put into it.
     pub(super) fn given(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
         self.gather(all, &argument.sources);
         all.add_all(&self.contents(&argument.name, held));
+    }
+
+    /// Whether a field leads from an object to another one of its class.
+    fn is_link(&self, member: Member) -> bool {
+        let Member::Field(name) = member else { return false };
+        let Some(field) = self.program.resolve_field(name) else { return false };
+        let descriptor = self.program.names.text(self.program.field(field).descriptor);
+        let class = self.program.names.text(self.program.header(self.program.class_of_field(field)).name.0);
+        descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')) == Some(class)
     }
 
     /// The events that yield what was taken out of a container, in order.
@@ -80,11 +158,15 @@ impl Composing<'_, '_> {
         if let Some(added) = self.add_own(id, event, base, member, address, None) {
             yielded.add_all(&self.brought_to(Influences::one(Root::Access(added)), held));
         }
-        if member == Member::Elements {
-            // What stands at an old position is as old as the position.
+        // What stands at an old position is as old as the position; what comes after an old link is as old as the link.
+        if member == Member::Elements || self.is_link(member) {
             self.gather(&mut yielded, address);
         }
-        yielded.add_all(&self.contents(base, held));
+        let part = match member {
+            Member::Field(field) => extend(base.clone(), &[NameStep::Field(field)]),
+            _ => base.clone(),
+        };
+        yielded.add_all(&self.contents(&part, held));
         yielded.finish()
     }
 }

@@ -2,15 +2,19 @@
 
 use classfile::CallKind;
 use location::MethodName;
+use smallvec::SmallVec;
 
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{
-    Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Summary,
+    Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary,
     SummarySection,
 };
 use crate::class::MethodId;
-use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, SectionSet, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Start};
+
+/// More functions than this that a method runs are not told of.
+const MAX_RUNS: usize = 4;
 
 impl Composing<'_, '_> {
     pub(super) fn call(
@@ -31,6 +35,14 @@ impl Composing<'_, '_> {
         };
         let mut is_known = false;
         self.influence[id.index()] = Influences::default();
+        if kind == CallKind::Interface
+            && let Some([Object::Parameter(parameter)]) = arguments.first().map(|first| first.objects.as_slice())
+        {
+            let held = self.sections(event.held);
+            let mut given = Gathering::default();
+            arguments[1..].iter().for_each(|argument| self.given(&mut given, argument, held));
+            self.add_run(Run { parameter: *parameter, given: given.finish(), held });
+        }
         if let Some((target, mut given)) = self.lambda(arguments.first()) {
             given.extend(arguments[1..].iter().cloned());
             if let Some(callee) = (self.known)(target) {
@@ -65,6 +77,13 @@ impl Composing<'_, '_> {
         }
     }
 
+    fn add_run(&mut self, run: Run) {
+        let runs = &mut self.summary.runs;
+        if runs.len() < MAX_RUNS && !runs.contains(&run) {
+            runs.push(run);
+        }
+    }
+
     /// The code of a lambda that was made in this method, and what it captured.
     pub(super) fn lambda(&self, argument: Option<&Argument>) -> Option<(MethodId, Vec<Argument>)> {
         let [Object::Event(made)] = argument?.objects.as_slice() else { return None };
@@ -91,7 +110,7 @@ impl Composing<'_, '_> {
         if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
             return Name::start(Start::Unknown);
         }
-        extend(start, &name.steps)
+        self.settle(&extend(start, &name.steps))
     }
 
     /// Puts a callee's summary in at a call; `rest` says where parameters come from that are not among the arguments.
@@ -108,6 +127,7 @@ impl Composing<'_, '_> {
         match around {
             Around::Caller => {}
             Around::Section(section) => held.insert(section),
+            Around::Sections(sections) => held = sections,
             Around::Nothing => held = SectionSet::default(),
         }
         let given = |argument: &Argument| {
@@ -115,7 +135,7 @@ impl Composing<'_, '_> {
             self.given(&mut all, argument, held);
             match around {
                 Around::Nothing => self.brought_to(all.finish(), held),
-                Around::Caller | Around::Section(_) => all.finish(),
+                Around::Caller | Around::Section(_) | Around::Sections(_) => all.finish(),
             }
         };
         let given: Vec<Influences> = arguments.iter().map(given).collect();
@@ -134,6 +154,15 @@ impl Composing<'_, '_> {
                 };
                 sections.push(number);
             }
+        }
+        if !matches!(around, Around::Nothing) {
+            self.callee_waits(
+                id,
+                callee,
+                held,
+                |own, lock| own.translate(lock, arguments),
+                |set| mapped(set, &sections),
+            );
         }
         let control =
             if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
@@ -181,6 +210,9 @@ impl Composing<'_, '_> {
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
+                is_refusing: access.is_refusing,
+                is_removal: access.is_removal,
+                is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
                 compared: if access.compared.is_empty() {
                     if access.is_write { compared.clone() } else { Comparisons::default() }
@@ -196,6 +228,16 @@ impl Composing<'_, '_> {
             let added = self.add_access(put);
             through.accesses.push(added);
         }
+        let runs: SmallVec<[Run; 1]> = callee
+            .runs
+            .iter()
+            .filter(|_| !matches!(around, Around::Nothing))
+            .map(|run| Run {
+                parameter: run.parameter,
+                given: through.of(&run.given),
+                held: mapped(run.held, &sections).union(held),
+            })
+            .collect();
         // Sections of the callee have ended when it returns; those that were open before go on.
         let own = self.brought_to(through.of(&callee.result), held);
         let question = self.brought_to(through.of(&callee.refusals), held);
@@ -206,11 +248,25 @@ impl Composing<'_, '_> {
             if let Root::Access(access) = influence.root
                 && let Some(access) = self.summary.accesses.get(access.index())
             {
-                result.add_all(&self.contents(&access.base, held));
+                let part = match access.member {
+                    Member::Field(field) => extend(access.base.clone(), &[NameStep::Field(field)]),
+                    _ => access.base.clone(),
+                };
+                result.add_all(&self.contents(&part, held));
             }
         }
         self.influence[id.index()] = result.finish();
         self.add_guard(id, question);
+        for run in runs {
+            let function = arguments.get(usize::from(run.parameter));
+            if let Some((target, captured)) = self.lambda(function) {
+                if let Some(body) = (self.known)(target) {
+                    self.instantiate(id, event, &captured, body, Around::Sections(run.held), &run.given);
+                }
+            } else if let Some([Object::Parameter(parameter)]) = function.map(|argument| argument.objects.as_slice()) {
+                self.add_run(Run { parameter: *parameter, ..run });
+            }
+        }
     }
 }
 
@@ -221,6 +277,8 @@ pub(super) enum Around {
     Caller,
     /// That, and a section that the call itself is.
     Section(usize),
+    /// These sections: those of the code that runs it.
+    Sections(SectionSet),
     /// Nothing: it runs later, or elsewhere.
     Nothing,
 }

@@ -11,7 +11,7 @@ use super::instantiate::Around;
 use super::{Access, Comparisons, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Argument, Event, EventId, Member, Name, NameStep, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -38,7 +38,14 @@ impl Composing<'_, '_> {
                 CallModel { access: model::Access::None, section: Section::None, returns: Returns::Computed, ..model };
         }
         let is_static = arguments.len() == self.parameter_count(method);
-        let object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
+        let mut object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
+        if let Some(map) = self.entry_of(method, arguments) {
+            model = model.within(Section::Own);
+            object = Some(map);
+        }
+        if let (Target::Viewed, Returns::FromState) = (model.target, model.returns) {
+            self.element_of[id.index()] = object.clone();
+        }
         let section = self.library_section(id, event, model, object.as_ref());
         let skip = usize::from(!is_static);
         self.is_taken[id.index()] = match model.returns {
@@ -74,6 +81,19 @@ impl Composing<'_, '_> {
             }
             _ => Holding::default(),
         }
+    }
+
+    /// The map that an entry was got from by going over it, where each look at the entry's value is a look at the map.
+    fn entry_of(&self, method: MethodName, arguments: &[Argument]) -> Option<Name> {
+        let names = &self.program.names;
+        if names.text(method.name) != "getValue" || names.text(method.class.0) != "java/util/Map$Entry" {
+            return None;
+        }
+        let Name { start: Start::Result(event), steps } = &arguments.first()?.name else { return None };
+        let map = self.element_of.get(event.index())?.clone().filter(|_| steps.is_empty())?;
+        let field = crate::variable::holder(&map)?;
+        let class = self.holdings.get(self.program, field).class?;
+        (self.calls.section_of(self.program, class) == Section::Own).then_some(map)
     }
 
     fn library_section(
@@ -135,6 +155,7 @@ impl Composing<'_, '_> {
                 .unwrap_or_default(),
             _ => Influences::default(),
         };
+        let is_removal = self.is_removal(event);
         for effect in model.effects() {
             let base = match effect.target {
                 Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
@@ -169,6 +190,12 @@ impl Composing<'_, '_> {
                     expects: if is_write { expects.clone() } else { Influences::default() },
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
+                    is_refusing: is_write
+                        && model.key.is_some()
+                        && model.revalidates == Some(Revalidation::ByResult)
+                        && self.is_used[id.index()],
+                    is_removal: is_write && is_removal,
+                    is_mapped: model.returns == Returns::Removed,
                     is_keyed: model.key.is_some(),
                     compared: if is_write { self.compared(event) } else { Comparisons::default() },
                 });
@@ -183,6 +210,15 @@ impl Composing<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Whether a call removes the object that it is given, or those in a collection.
+    fn is_removal(&self, event: &Event) -> bool {
+        let Action::Call { method, .. } = &event.action else { return false };
+        let names = &self.program.names;
+        let descriptor = names.text(method.descriptor);
+        names.text(method.name).starts_with("remove")
+            && (descriptor.starts_with("(Ljava/lang/Object;)") || descriptor.starts_with("(Ljava/util/Collection;)"))
     }
 
     /// Whether a call reads state that its result or its write shows.
@@ -207,15 +243,18 @@ impl Composing<'_, '_> {
             arguments.iter().for_each(|argument| composing.given(&mut all, argument, held));
             all.finish()
         };
+        let is_own = object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object));
         let result = match model.returns {
+            // What is taken out of an object that only this method knows was put there by it.
+            Returns::Removed if object.as_ref().is_some_and(|object| matches!(object.start, Start::New(_))) => {
+                object.as_ref().map(|object| self.contents(object, held)).unwrap_or_default()
+            }
             Returns::Unrelated | Returns::Removed | Returns::RemovedInto(_) | Returns::Replaced(_) => {
                 Influences::default()
             }
             Returns::Computed => all(self, arguments),
             // What an object holds that only this method knows comes from where the object and its parts came from.
-            Returns::FromState if object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object)) => {
-                joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
-            }
+            Returns::FromState if is_own => joined(&read, &all(self, &arguments[..skip.min(arguments.len())])),
             Returns::FromState => read,
             Returns::Fresh => joined(&read, &all(self, arguments)),
             Returns::Receiver | Returns::View(_) => {
@@ -282,18 +321,20 @@ fn looks_for_itself(model: CallModel, is_used: bool) -> bool {
     if matches!(model.returns, Returns::Replaced(_)) {
         return true;
     }
-    model.access == model::Access::Update
-        && match model.revalidates {
-            Some(Revalidation::Expects(_)) => true,
-            Some(Revalidation::ByResult) => is_used,
-            // What is added to what is there is added in any case.
-            None => !(model.runs.is_empty() || model.key.is_some() && model.runs.contains(2)),
-        }
+    let is_update = model.access == model::Access::Update;
+    match model.revalidates {
+        Some(Revalidation::ByResult) => is_used,
+        Some(Revalidation::Expects(_)) => is_update,
+        // What is added to what is there is added in any case.
+        None => is_update && !(model.runs.is_empty() || model.key.is_some() && model.runs.contains(2)),
+    }
 }
 
 /// Whether to do it twice is to do it once, and the answer tells which it was.
 fn is_repeatable(model: CallModel) -> bool {
-    model.revalidates == Some(Revalidation::ByResult) && model.returns == Returns::FromState
+    model.access == model::Access::Update
+        && model.revalidates == Some(Revalidation::ByResult)
+        && model.returns == Returns::FromState
 }
 
 fn joined(some: &Influences, more: &Influences) -> Influences {

@@ -17,6 +17,7 @@ mod instantiate;
 mod library;
 mod order;
 mod uses;
+mod waits;
 
 use location::{ClassName, MethodName};
 
@@ -110,10 +111,37 @@ pub struct Access {
     pub is_compound: bool,
     /// A write that changes nothing the second time, and tells: `Set.add`, `putIfAbsent`.
     pub is_repeatable: bool,
+    /// A write for one key that does nothing if the key has something already, and whose answer counts.
+    pub is_refusing: bool,
+    /// Of a library object: it removes the object that it is given, and nothing else.
+    pub is_removal: bool,
+    /// Of a removal: what it is given is a key, and what goes is whatever stands under it.
+    pub is_mapped: bool,
     /// Of a library object: it touches what one key or element stands for, and no more.
     pub is_keyed: bool,
     /// Of a write: the comparisons that must have come out in one way for it to happen.
     pub compared: Comparisons,
+}
+
+/// A lock that is let go and taken again, by the method or by something it calls.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Waiting {
+    /// The event in the summarised method that it belongs to.
+    pub event: EventId,
+    pub lock: Name,
+    pub kind: LockKind,
+    /// The sections that are open there on that lock.
+    pub sections: SectionSet,
+}
+
+/// A function that the method is given, and runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Run {
+    pub parameter: u16,
+    /// Where what it is given comes from.
+    pub given: Influences,
+    /// Sections that are open around it.
+    pub held: SectionSet,
 }
 
 /// Two values that were compared.
@@ -128,6 +156,9 @@ pub struct Compared {
 pub struct Summary {
     pub sections: Vec<SummarySection>,
     pub accesses: Vec<Access>,
+    pub waits: Vec<Waiting>,
+    /// Functions among the parameters that it runs before it returns.
+    pub runs: Vec<Run>,
     /// Where the result comes from.
     pub result: Influences,
     /// Where the conditions come from that decide whether it throws instead of returning.

@@ -36,10 +36,11 @@ impl Summaries {
         let known = |callee: MethodId| self.summary(callee);
         let component = [method];
         let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
-        let composing = compose.composed(method, outline, &known);
+        let mut composing = compose.composed(method, outline, &known);
         let mut found = Vec::new();
         for (index, event) in outline.events.iter().enumerate() {
             let id = EventId(index as u32);
+            composing.at = id;
             let mut add = |influences: Influences, kind| composing.late(&influences, kind, event.line, &mut found);
             match &event.action {
                 Action::Write { address, value, .. } => {
@@ -56,6 +57,10 @@ impl Summaries {
             }
         }
         for condition in &outline.conditions {
+            let is_there = |event: &crate::outline::Event| event.block == condition.block;
+            if let Some(last) = outline.events.iter().rposition(is_there) {
+                composing.at = EventId(last as u32);
+            }
             let influences = composing.influences(&condition.sources);
             composing.late(&influences, LateUseKind::Decides, condition.line, &mut found);
         }

@@ -89,6 +89,8 @@ impl Finder<'_> {
         depth: usize,
     ) -> bool {
         match yielded {
+            // What `toArray` gets its array from makes no elements.
+            Yielded::Returned(_, returned) if self.is_container(returned) => false,
             Yielded::Returned(body, returned) if !returned.is_empty() => {
                 self.values(body, returned, wanted, found, depth);
                 true

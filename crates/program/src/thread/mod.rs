@@ -30,7 +30,7 @@ pub(crate) use bits::Bits;
 pub use show::show_threads;
 pub use site::{EntryKind, Serial};
 pub use task::At;
-pub(crate) use task::{fields_read, held_by};
+pub(crate) use task::{fields_read, held_by, is_static};
 
 use order::Orders;
 use reach::Rows;

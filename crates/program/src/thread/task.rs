@@ -70,6 +70,7 @@ impl<'f> Finder<'f> {
     fn stores_to(&self, field: FieldId) -> &'f StoresOf {
         self.stores.fields[field.0 as usize].get_or_init(|| {
             let mut stores = StoresOf::default();
+            self.outlines.make_here(self.library.users(field));
             for method in self.library.users(field) {
                 let Some(outline) = self.outline(*method) else { continue };
                 for (touched, at, is_put) in stores_of(self.library, *method, outline) {

@@ -1,0 +1,133 @@
+//! What in a run speaks for a suspicion.
+
+use finding::Evidence;
+use trace::ThreadId;
+
+use super::Pairs;
+use super::clock::Clocks;
+use super::records::{Access, Index, Record};
+use super::seen::Unit;
+use crate::lockset::LockSets;
+
+/// Why a suspicion is right.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Support {
+    pub(super) unit: Unit,
+    pub(super) other: ThreadId,
+    /// What came, or can come, after the first access.
+    pub(super) after: Access,
+    /// What came, or can come, before the second. The same, if one access conflicts with both.
+    pub(super) before: Option<Access>,
+    pub(super) evidence: Evidence,
+    pub(super) how: How,
+}
+
+/// What the other thread did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum How {
+    /// What conflicts with the unit.
+    Conflicts,
+    /// The first part of the same unit.
+    Begins,
+    /// The same method, with the same lock.
+    Runs,
+}
+
+impl Support {
+    /// The more, the better.
+    pub(super) fn rank(&self) -> (Evidence, bool) {
+        (self.evidence, self.unit.has_run)
+    }
+}
+
+impl Pairs {
+    /// Whether another thread came, or can come, in between.
+    pub(super) fn support(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
+        let is_told = self.suspicions[suspicion].is_told;
+        let found = self.conflict(unit, is_told);
+        if is_told { found.or_else(|| self.rival(unit, suspicion)) } else { found }
+    }
+
+    /// Another thread that began the same unit on the same variable, or at least took the same lock in the same method. It
+    /// did not get to its second part in this run, as where a room is full by then; the code says what that would have
+    /// been.
+    fn rival(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
+        if unit.first.variable != unit.second.variable || !unit.second.writes {
+            return None;
+        }
+        let seen = &self.seen[suspicion];
+        let begun = seen.begun.iter().filter(|record| record.first.variable == unit.first.variable);
+        let locks = self.sets.locks(unit.locks).to_vec();
+        let taken = seen.taken.iter().filter(|(lock, _)| !unit.first.is_part && locks.contains(lock));
+        let taken = taken.map(|(_, record)| record);
+        let mut rivals = begun.map(|record| (How::Begins, record)).chain(taken.map(|record| (How::Runs, record)));
+        let (how, record) = rivals.find(|(_, record)| is_free(unit, record, &self.clocks, &mut self.sets))?;
+        let evidence = Evidence::Predicted;
+        Some(Support { unit: *unit, other: record.thread, after: record.first, before: None, evidence, how })
+    }
+
+    fn conflict(&mut self, unit: &Unit, is_told: bool) -> Option<Support> {
+        let mut best: Option<Support> = None;
+        for after in self.index.of(unit.first.variable) {
+            if !is_free(unit, after, &self.clocks, &mut self.sets) {
+                continue;
+            }
+            for after_access in [after.first, after.last] {
+                if !unit.first.conflicts(&after_access) {
+                    continue;
+                }
+                let before = if unit.second.conflicts(&after_access) {
+                    Some(after_access)
+                } else {
+                    closing(unit, after, &after_access, &self.index, &self.clocks, &mut self.sets)
+                };
+                if before.is_none() && !is_told {
+                    continue;
+                }
+                let observed = unit.has_run
+                    && before
+                        .is_some_and(|before| unit.first.is_before(&after_access) && before.is_before(&unit.second));
+                let evidence = if observed { Evidence::Observed } else { Evidence::Predicted };
+                let (other, how) = (after.thread, How::Conflicts);
+                let support = Support { unit: *unit, other, after: after_access, before, evidence, how };
+                if best.is_none_or(|best| best.evidence < evidence) {
+                    best = Some(support);
+                }
+            }
+        }
+        best
+    }
+}
+
+/// Whether accesses of a record can be put between the two of a unit.
+fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &mut LockSets) -> bool {
+    record.thread != unit.thread
+        && record.thread != unit.last_thread
+        && !clocks.is_before(record.thread, record.first.clock, unit.first.clock)
+        && !clocks.is_before(unit.last_thread, unit.second.clock, record.first.clock)
+        && !unit.held.excludes(record.held, sets)
+}
+
+/// An access of the same thread, not before `after`, that the second access of the unit comes after.
+fn closing(
+    unit: &Unit,
+    after: &Record,
+    after_access: &Access,
+    index: &Index,
+    clocks: &Clocks,
+    sets: &mut LockSets,
+) -> Option<Access> {
+    let mut found: Option<Access> = None;
+    for record in index.of(unit.second.variable) {
+        let fits = record.thread == after.thread
+            && unit.second.conflicts(&record.last)
+            && record.last.moment >= after_access.moment
+            && is_free(unit, record, clocks, sets)
+            // Between two sections the thread may have taken a lock that is held over the whole unit.
+            && (unit.held.any.is_empty() || record.last.section == after_access.section);
+        if fits && found.is_none_or(|found| record.last.moment < found.moment) {
+            found = Some(record.last);
+        }
+    }
+    found
+}

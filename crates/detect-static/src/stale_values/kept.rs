@@ -1,0 +1,108 @@
+//! Values that wait in objects between two steps of a method: in a field that no other thread touches meanwhile, or, one
+//! for each object, in a list beside the list of the objects.
+
+use program::Variable;
+use program::outline::{Action, EventId, Member, Name, Outline, Start};
+use program::summary::{Access, AccessId, Influence, Influences, Root};
+
+use super::rules::Looking;
+
+/// Values that were put from one field into the next more often than this are not followed.
+const MAX_MOVES: usize = 3;
+
+impl Looking<'_> {
+    /// Where a value comes from, looking through fields in which it was kept on the way, as seen at a write.
+    pub(super) fn with_kept(&self, influences: &Influences, write: &Access) -> Vec<Influence> {
+        let mut all: Vec<Influence> = influences.iter().copied().collect();
+        let mut next = 0;
+        let mut rest = MAX_MOVES;
+        while next < all.len() && rest > 0 {
+            let Root::Access(read) = all[next].root else {
+                next += 1;
+                continue;
+            };
+            next += 1;
+            let puts = self.puts(read);
+            rest -= usize::from(!puts.is_empty());
+            for influence in puts.into_iter().flat_map(|put| self.access(put).value.iter()) {
+                let Root::Access(origin) = influence.root else { continue };
+                let ended = influence.ended.union(self.access(origin).held.without(write.held));
+                match all.iter_mut().find(|known| known.root == influence.root) {
+                    Some(known) => known.ended = known.ended.union(ended),
+                    None => all.push(Influence { root: influence.root, ended }),
+                }
+            }
+        }
+        all
+    }
+
+    /// The writes that put what a read finds into a field that is this thread's own.
+    fn puts(&self, read: AccessId) -> Vec<AccessId> {
+        let access = self.access(read);
+        let Member::Field(_) = access.member else { return Vec::new() };
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let is_put = |put: &Access| {
+            put.is_write
+                && put.member == access.member
+                && put.base.same(&access.base)
+                && (put.event == access.event || outline.may_follow(put.event, access.event))
+        };
+        let accesses = self.summary.accesses.iter().enumerate();
+        let puts: Vec<AccessId> =
+            accesses.filter(|(_, put)| is_put(put)).map(|(index, _)| AccessId(index as u32)).collect();
+        if puts.is_empty() || !self.is_own_field(access) {
+            return Vec::new();
+        }
+        // A put of the method itself takes the place of what was there.
+        let name = self.whole.program.method_name(self.method);
+        let own: Vec<EventId> = puts
+            .iter()
+            .map(|put| self.access(*put))
+            .filter(|put| put.spot.method == name)
+            .map(|put| put.event)
+            .collect();
+        let is_found = |put: &Access| put.event == access.event || outline.leads_to(put.event, access.event, &own);
+        puts.into_iter().filter(|put| is_found(self.access(*put))).collect()
+    }
+
+    /// Whether no other thread touches the field around that time.
+    fn is_own_field(&self, access: &Access) -> bool {
+        match access.base.start {
+            Start::New(register) if access.base.steps.is_empty() => {
+                !self.whole.release().is_let_out(self.method, register, access.event)
+            }
+            _ => match self.variable(access) {
+                Some(Variable::Field(field)) => {
+                    self.whole.sharings().field(field).is_some_and(|sharing| !sharing.is_shared())
+                }
+                _ => false,
+            },
+        }
+    }
+
+    /// Whether two locks belong to elements of one container that two loops go over, the second after the first: what
+    /// the first finds in an element the second may write to that element.
+    pub(super) fn are_elements(&self, first: &Name, second: &Name) -> bool {
+        let (Start::Result(one), Start::Result(other)) = (first.start, second.start) else { return false };
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        one != other
+            && first.steps == second.steps
+            && outline.may_follow(one, other)
+            && !outline.may_follow(other, one)
+            && match (self.gone_over(outline, one), self.gone_over(outline, other)) {
+                (Some(first), Some(second)) => first.same(second),
+                _ => false,
+            }
+    }
+
+    /// What a call of `next` goes over.
+    fn gone_over<'o>(&self, outline: &'o Outline, next: EventId) -> Option<&'o Name> {
+        let names = &self.whole.program.names;
+        let called = |event: EventId, wanted: &str| match &outline.events[event.index()].action {
+            Action::Call { method, arguments, .. } if names.text(method.name) == wanted => arguments.first(),
+            _ => None,
+        };
+        let Start::Result(iterator) = called(next, "next")?.name.start else { return None };
+        called(iterator, "iterator").map(|container| &container.name)
+    }
+}
