@@ -9,7 +9,7 @@ use program::{MethodId, Variable, Whole};
 const MAX_CALLERS: usize = 100;
 
 /// Whether a thread other than the one that runs an event of a method may write the variable around that time.
-pub(crate) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Variable) -> bool {
+pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Variable) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
     let (sharing, of_contents) = match variable {
         Variable::Field(field) => (sharings.field(field), false),

@@ -14,7 +14,7 @@
 //! tells of every use, as the method does.
 //! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md, docs/rules/superfluous-lock.md
 
-pub(crate) mod contention;
+mod contention;
 mod explain;
 mod idioms;
 mod kept;
