@@ -7,6 +7,7 @@ mod lock_pattern;
 mod places;
 mod stale_values;
 mod suspicion;
+mod threads;
 mod view_consistency;
 
 use std::cell::OnceCell;
@@ -28,10 +29,14 @@ pub struct Detector {
     check: Check,
 }
 
+/// Asked of the program, its calls, the outlines made so far, and the whole program if it must be.
+type CallsCheck =
+    for<'w> fn(&'w Program, &'w Calls, Arc<OutlineCache>, &Options, &dyn Fn() -> &'w Whole<'w>) -> Checked;
+
 /// What a detector looks at.
 enum Check {
-    /// What calls what; the detector looks into the methods that it needs.
-    Calls(fn(&Program, &Calls, Arc<OutlineCache>, &Options) -> Checked),
+    /// What calls what; the detector looks into the methods that it needs, and at the whole program last.
+    Calls(CallsCheck),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
 }
@@ -96,15 +101,16 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
 fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, whole: &OnceCell<Whole<'p>>) -> Checked {
     let mut all = Checked::default();
     for detector in detectors {
+        let all_of_it = || whole.get_or_init(|| Whole::of(program, options.settings.clone()));
         let checked = match detector.check {
             Check::Calls(check) => match whole.get() {
-                Some(whole) => check(program, &whole.calls, whole.summaries.outlines.clone(), options),
+                Some(whole) => check(program, &whole.calls, whole.summaries.outlines.clone(), options, &all_of_it),
                 None => {
                     let calls = Calls::of(program, options.settings.call_graph);
-                    check(program, &calls, Arc::new(OutlineCache::new(program)), options)
+                    check(program, &calls, Arc::new(OutlineCache::new(program)), options, &all_of_it)
                 }
             },
-            Check::Whole(check) => check(whole.get_or_init(|| Whole::of(program, options.settings.clone()))),
+            Check::Whole(check) => check(all_of_it()),
         };
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);

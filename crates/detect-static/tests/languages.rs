@@ -17,7 +17,7 @@ fn findings_in_kotlin_and_scala_are_those_that_the_fixtures_mark() {
         assert_eq!(program.skipped(), [], "{}", one.fixture.name);
         let checked = check(&program, &detectors);
         assert_eq!(checked.unreadable, [], "{}", one.fixture.name);
-        if let Err(differences) = compare_findings(&one.fixture, &checked.findings) {
+        if let Err(differences) = compare_findings(&one.fixture, None, &checked.findings) {
             failures.push(format!("{}\n{differences}", one.fixture.name));
         }
     }

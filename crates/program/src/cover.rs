@@ -115,7 +115,8 @@ impl<'c> Cover<'c> {
         let is_owned = |relation: &&Relation| {
             relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
                 NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
-                NameStep::Constant(_) | NameStep::Element(_) => true,
+                // What stands in an array may stand in others, too.
+                NameStep::Constant(_) | NameStep::Element(_) => false,
             })
         };
         let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
@@ -232,6 +233,23 @@ impl<'c> Cover<'c> {
     pub fn held_by_callers(&self, method: MethodId) -> Vec<HeldLock> {
         let mut asked = FxHashSet::default();
         self.at_entry(method, MAX_CLIMB, &mut asked).unwrap_or_default()
+    }
+
+    /// The locks that are held along a chain of calls, each a method and the place in it that calls the next one, by the
+    /// names that the last one called has for them.
+    pub fn held_on_the_way(&self, calls: impl Iterator<Item = (MethodId, u32)>) -> Vec<HeldLock> {
+        let mut held: Vec<HeldLock> = Vec::new();
+        for (method, pc) in calls {
+            let Some(outline) = self.summaries.outline(method) else { return Vec::new() };
+            let call = outline.events.iter().find_map(|event| match &event.action {
+                Action::Call { arguments, .. } if event.pc == pc => Some((event, arguments)),
+                _ => None,
+            });
+            let Some((event, arguments)) = call else { return Vec::new() };
+            held.extend(outline_locks(outline, event.held));
+            held = held.into_iter().flat_map(|lock| to_callee(lock, arguments)).collect();
+        }
+        held
     }
 
     /// The call that runs a lambda before it returns, if nothing else is done with the lambda, and the locks that are

@@ -41,7 +41,14 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
     step(Thread::a(), at(first), format!("`{x}` {done} under `{lock}`{}", places.inside(first)));
     step(Thread::a(), at(first), format!("`{lock}` let go"));
     let earlier = if other.spot.pc <= also.spot.pc { other } else { also };
-    step(Thread::b(), places.spot(&earlier.spot), format!("`{x}` and `{y}` both {by_other} in one section"));
+    let theirs = if torn.other.first == torn.other.second {
+        format!("`{x}` replaced as a whole")
+    } else if x == y {
+        format!("two of `{x}` {by_other} in one section")
+    } else {
+        format!("`{x}` and `{y}` both {by_other} in one section")
+    };
+    step(Thread::b(), places.spot(&earlier.spot), theirs);
     let met = match torn.met.kind {
         MeetingKind::Decided => "both decide together",
         MeetingKind::Object => "both put into one object",
@@ -52,7 +59,14 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         Kind::Read => {
             step(Thread::a(), at(second), last);
             step(Thread::a(), places.spot(&torn.met.spot), met.to_owned());
-            format!("`{x}` and `{y}` may both change between (1) and (4), so the values read do not belong together")
+            match x == y {
+                true => format!("`{x}` may change between (1) and (4), so the values read do not belong together"),
+                false => {
+                    format!(
+                        "`{x}` and `{y}` may both change between (1) and (4), so the values read do not belong together"
+                    )
+                }
+            }
         }
         Kind::Write => {
             step(Thread::b(), places.spot(&torn.met.spot), met.to_owned());
@@ -154,6 +168,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
 
 /// The innermost section of an access that the other access is not in.
 fn section(summary: &Summary, access: &Access, other: &Access) -> Option<usize> {
-    let own = access.held.without(common(access, other));
+    // In a loop both are one.
+    let own = if std::ptr::eq(access, other) { access.held } else { access.held.without(common(access, other)) };
     own.iter().max_by_key(|section| (summary.sections[*section].inside.iter().count(), *section))
 }

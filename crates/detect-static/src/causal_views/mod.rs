@@ -5,6 +5,8 @@
 //! come together. Where a section reads two variables and uses them together, a method that writes them in two sections
 //! lets it see a change half done.
 //!
+//! The same holds for two elements of one container, and for two parts of an object that is replaced as a whole.
+//!
 //! Reports: `torn-read` and `torn-write`.
 //! Misses: values that come together in a method further up or more than a few calls down; objects that have no name
 //! in the method; variables that each have other writers of their own.
@@ -13,6 +15,7 @@
 //! method's activation and of one object, under the lock of the section that takes both.
 //! Page: docs/rules/torn-read.md, docs/rules/torn-write.md
 
+mod again;
 mod chain;
 mod explain;
 pub(crate) mod paper;
@@ -41,12 +44,13 @@ fn check(whole: &Whole<'_>) -> Checked {
 
 fn refined(whole: &Whole<'_>) -> Vec<Finding> {
     let joints = views::Joints::of(whole);
+    let doubles = again::Doubles::of(whole);
     whole.threads();
     let methods: Vec<MethodId> = whole.program.methods().collect();
     methods
         .par_iter()
         .flat_map_iter(|method| {
-            let torn = rules::torn(whole, &joints, *method);
+            let torn = rules::torn(whole, &joints, &doubles, *method);
             let torn = torn.into_iter().filter_map(|torn| explain::torn(whole, *method, &torn));
             let stale = stale::stale(whole, *method);
             torn.chain(stale.into_iter().filter_map(|stale| explain::stale(whole, *method, &stale))).collect::<Vec<_>>()

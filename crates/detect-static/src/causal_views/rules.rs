@@ -1,11 +1,12 @@
 //! Which pairs of sections tear apart what another section takes as one.
 
-use program::outline::{MeetingKind, Member, Name, Outline, SectionSet, Start};
-use program::summary::{Access, AccessId, Met, Root, Summary};
-use program::thread::{EntryId, EntryKind};
+use program::outline::{Action, MeetingKind, Member, Name, Outline, SectionSet, Start};
+use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
 use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
+use super::again::{self, Doubles};
 use super::views::{Item, Joint, Joints, Pair, common, view};
+use crate::threads::{is_shared, run_at_once};
 
 /// More accesses of one variable in one section than this are not asked.
 const MAX_LIKE: usize = 6;
@@ -32,10 +33,10 @@ pub(super) struct Torn {
 }
 
 /// The torn pairs of one method: one for each two variables.
-pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, method: MethodId) -> Vec<Torn> {
+pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, doubles: &Doubles, method: MethodId) -> Vec<Torn> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
-    if summary.sections.len() < 2 {
+    if summary.sections.is_empty() {
         return Vec::new();
     }
     let asking = Asking { whole, joints, method, summary, outline };
@@ -59,24 +60,24 @@ pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, method: MethodId) -> Vec<
             }
         }
     }
-    found.into_iter().map(|(torn, _)| torn).collect()
+    found.into_iter().map(|(torn, _)| torn).chain(again::torn(&asking, doubles)).collect()
 }
 
-struct Asking<'a> {
-    whole: &'a Whole<'a>,
+pub(super) struct Asking<'a> {
+    pub(super) whole: &'a Whole<'a>,
     joints: &'a Joints,
-    method: MethodId,
-    summary: &'a Summary,
-    outline: &'a Outline,
+    pub(super) method: MethodId,
+    pub(super) summary: &'a Summary,
+    pub(super) outline: &'a Outline,
 }
 
 impl Asking<'_> {
-    fn access(&self, access: AccessId) -> &Access {
+    pub(super) fn access(&self, access: AccessId) -> &Access {
         &self.summary.accesses[access.index()]
     }
 
     /// Accesses in sections, each with what it touches.
-    fn touched(&self, kind: Kind) -> Vec<(AccessId, Item)> {
+    pub(super) fn touched(&self, kind: Kind) -> Vec<(AccessId, Item)> {
         let accesses = self.summary.accesses.iter().enumerate();
         let wanted = accesses.filter(|(_, access)| access.is_write == (kind == Kind::Write) && !access.held.is_empty());
         wanted
@@ -109,8 +110,7 @@ impl Asking<'_> {
                 torn(others.into_iter().find(is_real)?, met)
             }
             Kind::Write => {
-                let may_be_one = self.moves(first, second) || !self.joints.writing(&pair).is_empty();
-                if !may_be_one || !self.may_follow(a, b) {
+                if !self.may_follow(a, b) {
                     return None;
                 }
                 others.into_iter().find_map(|other| {
@@ -120,18 +120,22 @@ impl Asking<'_> {
             }
         };
         let are_one = match kind {
-            Kind::Read => !self.are_independent(first.1.variable, second.1.variable, None),
+            Kind::Read => {
+                let (one, other) = (first.1.variable, second.1.variable);
+                !self.is_written_alone(one, other, None) || !self.is_written_alone(other, one, None)
+            }
             Kind::Write => self.is_one_change(&pair, first, second),
         };
-        (are_one && is_shared(self.whole, first.1) && is_shared(self.whole, second.1)).then_some(found)
+        (are_one && is_shared(self.whole, first.1.variable) && is_shared(self.whole, second.1.variable))
+            .then_some(found)
     }
 
     /// Whether another thread may be in that section meanwhile. Asked late: it needs the whole program.
-    fn runs_with(&self, other: &Joint) -> bool {
+    pub(super) fn runs_with(&self, other: &Joint) -> bool {
         run_at_once(self.whole, self.method, other.method)
     }
 
-    fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {
+    pub(super) fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {
         self.whole.summaries.meeting(self.whole.program, &self.whole.calls, method, first, second)
     }
 
@@ -151,11 +155,12 @@ impl Asking<'_> {
 
     /// Whether the other section can come between the two, and is one with each of them: it holds the lock that they
     /// hold in turn, and no lock that this method holds all the time.
-    fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
+    pub(super) fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
         let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
         let (theirs, also) = (&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
         let over_both = locks(summary, common(theirs, also));
-        let around = common(first, second);
+        // In a loop both are one, and nothing lasts from one round to the next.
+        let around = if std::ptr::eq(first, second) { SectionSet::default() } else { common(first, second) };
         let is_guarded = |own: &Access, their: &Access| {
             let own_locks = locks(self.summary, own.held.without(around));
             are_exclusive(own, &own_locks, their, &over_both)
@@ -175,25 +180,37 @@ impl Asking<'_> {
         !are_exclusive(first, &always, theirs, &their_locks) && !are_exclusive(second, &always, also, &their_locks)
     }
 
-    /// Whether each of the two is also written on its own, elsewhere: then they may differ at any time, and who reads
-    /// them one after the other sees nothing that could not be. What `but` calls, and nobody else, is a part of it.
-    fn are_independent(&self, first: Variable, second: Variable, but: Option<MethodId>) -> bool {
-        let is_part = |method: MethodId| {
-            let callers = self.whole.calls.callers(method);
-            Some(method) == but || (!callers.is_empty() && callers.iter().all(|caller| Some(*caller) == but))
+    /// Whether one of two is also written without the other, elsewhere: then they may differ at any time, and who reads
+    /// them one after the other sees nothing that could not be. What is only called by methods that write both, or by
+    /// `but`, is a part of those.
+    fn is_written_alone(&self, one: Variable, other: Variable, but: Option<MethodId>) -> bool {
+        let program = self.whole.program;
+        let is_other = |access: &&Access| access.is_write && Variable::of(program, access) == Some(other);
+        let writes_other = |method: MethodId| {
+            let summary = self.whole.summaries.summary(method);
+            summary.is_some_and(|summary| summary.accesses.iter().any(|access| is_other(&access)))
         };
-        let alone = |one: Variable, other: Variable| {
-            self.whole.variables.writers(one).iter().any(|place| {
-                let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
-                let writes_other =
-                    |access: &Access| access.is_write && Variable::of(self.whole.program, access) == Some(other);
-                !is_part(place.method)
-                    && !summary.accesses[place.access.index()].held.is_empty()
-                    && !summary.accesses.iter().any(writes_other)
-                    && !self.whole.threads().of_method(place.method).is_empty()
+        // Where a caller writes the one, it writes the other by the same call or in the same section.
+        let writes_both = |caller: MethodId, spot: &Spot| {
+            let Some(summary) = self.whole.summaries.summary(caller) else { return false };
+            let mut own = summary.accesses.iter().filter(|access| access.is_write && access.spot == *spot);
+            own.all(|access| {
+                let mut others = summary.accesses.iter().filter(is_other);
+                others.any(|other| other.event == access.event || !common(access, other).is_empty())
             })
         };
-        alone(first, second) && alone(second, first)
+        let is_part = |method: MethodId, spot: &Spot| {
+            let callers = self.whole.calls.callers(method);
+            let is_whole = |caller: &MethodId| Some(*caller) == but || writes_both(*caller, spot);
+            Some(method) == but || (!callers.is_empty() && callers.iter().all(is_whole))
+        };
+        self.whole.variables.writers(one).iter().any(|place| {
+            let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
+            !is_part(place.method, &summary.accesses[place.access.index()].spot)
+                && !summary.accesses[place.access.index()].held.is_empty()
+                && !writes_other(place.method)
+                && !self.whole.threads().of_method(place.method).is_empty()
+        })
     }
 
     /// Whether something that the other section writes, a version or the data itself, is read twice and the two
@@ -213,12 +230,35 @@ impl Asking<'_> {
         })
     }
 
-    /// Whether the two writes are one change in two steps: the same thing is taken here and put there, or others write
-    /// both in one section, and nobody either one alone.
+    /// Whether the two writes are one change in two steps: the same thing is taken here and put there; or nobody writes
+    /// one without the other; or some write both in one section, and nobody writes either one alone.
     fn is_one_change(&self, pair: &Pair, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        let (one, other) = (first.1.variable, second.1.variable);
+        let is_alone = |one, other| self.is_written_alone(one, other, Some(self.method));
         self.moves(first, second)
-            || (!self.joints.writing(pair).is_empty()
-                && !self.are_independent(first.1.variable, second.1.variable, Some(self.method)))
+            || match self.joints.writing(pair).is_empty() {
+                // What a thread does one after the other is many changes.
+                true => one != other && !self.is_entry() && !is_alone(one, other) && !is_alone(other, one),
+                false => !is_alone(one, other) || !is_alone(other, one),
+            }
+    }
+
+    /// Whether a thread begins with this method.
+    fn is_entry(&self) -> bool {
+        let callers = self.whole.calls.callers(self.method);
+        let is_lambda = |caller: &MethodId| !self.calls(*caller);
+        callers.iter().all(is_lambda)
+    }
+
+    /// Whether a method calls this one, not only makes a lambda of it.
+    fn calls(&self, caller: MethodId) -> bool {
+        let Some(outline) = self.whole.summaries.outline(caller) else { return true };
+        outline.events.iter().any(|event| match &event.action {
+            Action::Call { kind, method, .. } => {
+                self.whole.calls.targets(self.whole.program, *kind, *method).known().contains(&self.method)
+            }
+            _ => false,
+        })
     }
 
     /// Where a section that reads both uses them together.
@@ -306,31 +346,9 @@ impl Asking<'_> {
     }
 }
 
-/// Whether two threads may be in the two methods at the same time. Code that nobody sees is not taken to call a class from
-/// two threads that never takes a lock itself: such a class is not made for that.
-pub(super) fn run_at_once(whole: &Whole<'_>, method: MethodId, other: MethodId) -> bool {
-    let threads = whole.threads();
-    let is_open = |entry: EntryId| threads.entry(entry).kind == EntryKind::Callers;
-    let program = whole.program;
-    let locks = || program.methods_of(program.class_of(method)).any(|own| program.may_lock(own));
-    threads.of_method(method).iter().any(|first| {
-        threads.of_method(other).iter().any(|second| threads.overlap(*first, *second)) && (!is_open(*first) || locks())
-    })
-}
-
 /// Whether a name tells which object it is, seen from the method's caller.
-fn is_known(name: &Name) -> bool {
+pub(super) fn is_known(name: &Name) -> bool {
     matches!(name.start, Start::Parameter(_) | Start::Static(_) | Start::Class(_))
-}
-
-/// Whether threads can get in each other's way there.
-pub(super) fn is_shared(whole: &Whole<'_>, item: &Item) -> bool {
-    let sharings = whole.sharings();
-    let sharing = match item.variable {
-        Variable::Field(field) => sharings.field(field),
-        Variable::Held(field) => sharings.contents(field),
-    };
-    sharing.is_none_or(|sharing| sharing.is_shared())
 }
 
 /// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.

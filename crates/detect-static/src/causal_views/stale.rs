@@ -2,13 +2,14 @@
 //! against it, and what a section gives out and gets back when it is entered again.
 
 use program::model::{State, only_adds};
-use program::outline::{Action, Member};
-use program::summary::{Access, AccessId, Influence, Root, Summary};
+use program::outline::{Action, EventId, Member, NameStep, Origin, Outline, Sources};
+use program::summary::{Access, AccessId, Root, Summary};
 use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::paper::left;
-use super::rules::{is_shared, run_at_once};
+use super::rules::is_known;
 use super::views::{Item, Pair, common};
+use crate::threads::{is_shared, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,6 +38,7 @@ pub(super) struct Stale {
 struct Flow {
     how: How,
     read: AccessId,
+    target: AccessId,
     first: usize,
     second: usize,
 }
@@ -47,24 +49,18 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     if summary.sections.is_empty() {
         return Vec::new();
     }
-    let asking = Asking { whole, method, summary };
+    let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
+    let asking = Asking { whole, method, summary, outline };
     let mut found: Vec<(Stale, Variable)> = Vec::new();
-    for (index, target) in summary.accesses.iter().enumerate() {
-        let flows = target.address.iter().map(|influence| (How::Position, influence));
-        let bounds = target.control.iter().map(|influence| (How::Bound, influence));
-        let values = target.value.iter().map(|influence| (How::Reentered, influence));
-        for (how, influence) in flows.chain(bounds).chain(values) {
-            let Some(flow) = asking.flow(how, target, influence) else { continue };
-            let access = &summary.accesses[flow.read.index()];
-            let Some(variable) = Variable::of(whole.program, access) else { continue };
-            if found.iter().any(|(_, told)| *told == variable) {
-                continue;
-            }
-            if let Some(writer) = asking.mistake(&flow, access, target) {
-                let Flow { how, read, first, second } = flow;
-                let target = AccessId(index as u32);
-                found.push((Stale { how, read, target, first, second, writer }, variable));
-            }
+    for flow in asking.positions().into_iter().chain(asking.reentered()) {
+        let read = &summary.accesses[flow.read.index()];
+        let Some(variable) = Variable::of(whole.program, read) else { continue };
+        if found.iter().any(|(_, told)| *told == variable) {
+            continue;
+        }
+        if let Some(writer) = asking.mistake(&flow, read, &summary.accesses[flow.target.index()]) {
+            let Flow { how, read, target, first, second } = flow;
+            found.push((Stale { how, read, target, first, second, writer }, variable));
         }
     }
     found.into_iter().map(|(stale, _)| stale).collect()
@@ -74,32 +70,102 @@ struct Asking<'a> {
     whole: &'a Whole<'a>,
     method: MethodId,
     summary: &'a Summary,
+    outline: &'a Outline,
 }
 
 impl Asking<'_> {
-    fn flow(&self, how: How, access: &Access, influence: &Influence) -> Option<Flow> {
-        let Root::Access(read) = influence.root else { return None };
-        let (first, second) = left(self.summary, read, influence.ended, access.held)?;
-        let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
-        let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
-        let is_one_call = self.summary.accesses[read.index()].event == access.event;
-        let is_wanted = match how {
-            How::Position | How::Bound => !is_one_call && is_same_lock && is_position(access.member),
-            How::Reentered => is_one_call && first == second && access.is_write && !self.is_stale_inside(read, access),
-        };
-        is_wanted.then_some(Flow { how, read, first, second })
+    /// Positions in a later section on the same lock that are worked out from what was read in an earlier one, or reached
+    /// because of it.
+    fn positions(&self) -> Vec<Flow> {
+        let mut found = Vec::new();
+        for (index, target) in self.summary.accesses.iter().enumerate() {
+            if !is_position(target.member) {
+                continue;
+            }
+            let positions = target.address.iter().map(|influence| (How::Position, influence));
+            let bounds = target.control.iter().map(|influence| (How::Bound, influence));
+            for (how, influence) in positions.chain(bounds) {
+                let Root::Access(read) = influence.root else { continue };
+                let Some((first, second)) = left(self.summary, read, influence.ended, target.held) else { continue };
+                let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
+                let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
+                if is_same_lock && self.summary.accesses[read.index()].event != target.event {
+                    found.push(Flow { how, read, target: AccessId(index as u32), first, second });
+                }
+            }
+        }
+        found
     }
 
-    /// Whether the value is old in the code that writes it already, such as after a wait: then that code is to blame.
-    fn is_stale_inside(&self, read: AccessId, write: &Access) -> bool {
-        let spot = self.summary.accesses[read.index()].spot;
-        let inner = self.whole.calls.hierarchy.resolve_name(self.whole.program, write.spot.method);
-        let Some(summary) = inner.and_then(|method| self.whole.summaries.summary(method)) else { return false };
-        let own = summary.accesses.iter().filter(|access| access.is_write && access.spot == write.spot);
-        own.flat_map(|access| &access.value).any(|influence| match influence.root {
-            Root::Access(read) => summary.accesses[read.index()].spot == spot && !influence.ended.is_empty(),
-            Root::Parameter(_) => false,
-        })
+    /// What a call returns out of a section and writes in one on the same lock when it is called the next time.
+    fn reentered(&self) -> Vec<Flow> {
+        let mut found = Vec::new();
+        for (index, event) in self.outline.events.iter().enumerate() {
+            let id = EventId(index as u32);
+            let Action::Call { kind, method, arguments } = &event.action else { continue };
+            let given_back: Vec<usize> =
+                (0..arguments.len()).filter(|position| self.comes_from(&arguments[*position].sources, id)).collect();
+            if given_back.is_empty() {
+                continue;
+            }
+            for target in self.whole.calls.targets(self.whole.program, *kind, *method).known() {
+                let Some(callee) = self.whole.summaries.summary(*target) else { continue };
+                let is_given = |write: &Access| {
+                    let is_back = |root| matches!(root, Root::Parameter(own) if given_back.contains(&usize::from(own)));
+                    write.is_write && write.value.iter().any(|influence| is_back(influence.root))
+                };
+                let yielded = callee.result.iter().filter_map(|influence| match influence.root {
+                    Root::Access(read) => Some(&callee.accesses[read.index()]),
+                    Root::Parameter(_) => None,
+                });
+                for read in yielded {
+                    for write in callee.accesses.iter().filter(|write| is_given(write)) {
+                        found.extend(self.entered_again(id, read, write));
+                    }
+                }
+            }
+        }
+        found
+    }
+
+    /// A read and a write of a callee in sections on one lock, as this method sees them.
+    fn entered_again(&self, call: EventId, read: &Access, write: &Access) -> Option<Flow> {
+        let own = |access: &Access| {
+            let is_it = |own: &Access| own.event == call && own.spot == access.spot && own.is_write == access.is_write;
+            let number = self.summary.accesses.iter().position(is_it)?;
+            let sections = &self.summary.sections;
+            let section = self.summary.accesses[number].held.iter().find(|held| sections[*held].call == Some(call))?;
+            Some((AccessId(number as u32), section))
+        };
+        let ((read, first), (target, second)) = (own(read)?, own(write)?);
+        let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
+        let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
+        // By another name it may be another object each time.
+        let is_one =
+            is_known(&earlier.lock) && !earlier.lock.steps.iter().any(|step| matches!(step, NameStep::Element(_)));
+        (is_same_lock && is_one).then_some(Flow { how: How::Reentered, read, target, first, second })
+    }
+
+    /// Whether a value may come from an event, by way of other calls.
+    fn comes_from(&self, sources: &Sources, wanted: EventId) -> bool {
+        let mut seen: Vec<EventId> = Vec::new();
+        let mut pending: Vec<&Sources> = vec![sources];
+        while let Some(sources) = pending.pop() {
+            for source in sources {
+                let Origin::Event(event) = source.origin else { continue };
+                if event == wanted {
+                    return true;
+                }
+                if seen.contains(&event) {
+                    continue;
+                }
+                seen.push(event);
+                if let Action::Call { arguments, .. } = &self.outline.events[event.index()].action {
+                    pending.extend(arguments.iter().map(|argument| &argument.sources));
+                }
+            }
+        }
+        false
     }
 
     /// The write that another thread may do in between, if it is a mistake.
@@ -172,7 +238,7 @@ impl Asking<'_> {
     /// A write by another thread; of a collection, one that may make it smaller.
     fn change(&self, item: &Item) -> Option<Place> {
         let writers = self.whole.variables.writers(item.variable);
-        writers.iter().copied().find(|writer| self.is_change(writer)).filter(|_| is_shared(self.whole, item))
+        writers.iter().copied().find(|writer| self.is_change(writer)).filter(|_| is_shared(self.whole, item.variable))
     }
 
     fn is_change(&self, writer: &Place) -> bool {

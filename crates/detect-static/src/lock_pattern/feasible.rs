@@ -4,7 +4,7 @@
 //! way, constants and final fields. A shared flag may change, so it does not count.
 
 use program::Program;
-use program::ir::{BlockId, Body, Condition, Op, Value};
+use program::ir::{Against, BlockId, Body, Condition, Constant, Op, Value};
 use smallvec::SmallVec;
 
 /// One outcome of a branch that a block needs.
@@ -33,7 +33,54 @@ impl<'b> Feasible<'b> {
     pub(super) fn is_possible(&self, first: Value, second: Value) -> bool {
         let (from, to) = (self.body.block_of(first), self.body.block_of(second));
         let (before, after) = (self.needs(from), self.needs(to));
-        !before.iter().any(|one| after.iter().any(|other| self.contradict(from, one, other)))
+        !after
+            .iter()
+            .any(|other| self.is_impossible(from, other) || before.iter().any(|one| self.contradict(from, one, other)))
+    }
+
+    /// The register that a value is a copy of for control that came through `from`: where paths meet, it has come by one
+    /// of those that lead there from `from`.
+    fn after(&self, from: BlockId, value: Value) -> Value {
+        let mut value = self.body.without_casts(value);
+        for _ in 0..MAX_DEPTH {
+            let Op::Phi(operands) = *self.body.op(value) else { break };
+            let block = self.body.block_of(value);
+            // What is chosen before says nothing about the way from there.
+            if block == from || self.reaches(block, from) {
+                break;
+            }
+            let incoming = self.body.operands(operands).iter().zip(&self.body.block(block).predecessors);
+            let mut on_the_way = incoming
+                .filter(|(_, edge)| edge.block == from || self.reaches(from, edge.block))
+                .map(|(operand, _)| self.body.without_casts(*operand));
+            match on_the_way.next() {
+                Some(only) if on_the_way.all(|other| other == only) => value = only,
+                _ => break,
+            }
+        }
+        value
+    }
+
+    /// Whether a need of what comes later is about something that has been settled the other way.
+    fn is_impossible(&self, from: BlockId, need: &Need) -> bool {
+        let Op::Branch { condition, against: Against::Zero | Against::Null, left, right: None } =
+            *self.body.op(need.branch)
+        else {
+            return false;
+        };
+        let holds = match *self.body.op(self.after(from, left)) {
+            Op::Constant(Constant::Int(number)) => match condition {
+                Condition::Less => number < 0,
+                Condition::LessOrEqual => number <= 0,
+                Condition::Equal => number == 0,
+                Condition::NotEqual => number != 0,
+                Condition::GreaterOrEqual => number >= 0,
+                Condition::Greater => number > 0,
+            },
+            Op::Constant(Constant::Null) => condition == Condition::Equal,
+            _ => return false,
+        };
+        holds != (need.edge == 0)
     }
 
     /// What must have been decided, and how, for control to come to a block.
@@ -66,9 +113,9 @@ impl<'b> Feasible<'b> {
                 Op::Branch { condition: condition2, against: against2, left: left2, right: right2 },
             ) => {
                 let is_same_operands = against == against2
-                    && self.same(*left, *left2, 0)
+                    && self.same(*left, self.after(from, *left2), 0)
                     && match (right, right2) {
-                        (Some(a), Some(b)) => self.same(*a, *b, 0),
+                        (Some(a), Some(b)) => self.same(*a, self.after(from, *b), 0),
                         (None, None) => true,
                         _ => false,
                     };

@@ -9,7 +9,7 @@ use finding::Finding;
 use location::Place;
 use program::ir::Value;
 use program::summary::Spot;
-use program::{LockKind, MethodId, OutlineCache, Step};
+use program::{LockKind, MethodId, OutlineCache, Step, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -22,6 +22,7 @@ use super::relation::Relations;
 use super::state::Holder;
 use super::summary::Via;
 use super::ties::{Registers, Ties};
+use crate::threads::{is_shared, run_at_once};
 
 /// What was found out about a pair.
 #[derive(Clone, Default)]
@@ -30,17 +31,39 @@ pub(super) struct Judgement {
     pub(super) is_style: bool,
     /// What the witness guards: `pkg.Foo.field`.
     pub(super) variables: BTreeSet<String>,
+    /// Those of them that nothing keeps other threads from writing in between.
+    pub(super) open: Vec<Variable>,
     /// Where another thread writes one of these.
     pub(super) interference: Option<(Place, String)>,
 }
 
-pub(super) fn findings(analysis: &Analysis<'_>, outlines: Arc<OutlineCache>, options: Options) -> Vec<Finding> {
+pub(super) fn findings<'w>(
+    analysis: &Analysis<'_>,
+    outlines: Arc<OutlineCache>,
+    options: Options,
+    whole: &dyn Fn() -> &'w Whole<'w>,
+) -> Vec<Finding> {
     let chosen: Vec<(&Witness, Judgement)> = if options.paper {
         by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     } else {
-        judged(analysis, &outlines, options)
+        let mut judged = judged(analysis, &outlines, options);
+        if !judged.is_empty() {
+            let whole = whole();
+            judged.retain(|(witness, judgement)| may_happen(whole, witness, judgement));
+        }
+        judged
     };
     chosen.par_iter().filter_map(|(witness, judgement)| explain(analysis, witness, judgement)).collect()
+}
+
+/// Whether another thread can write one of the variables while the context is held. Asked last: it needs the whole program.
+fn may_happen(whole: &Whole<'_>, witness: &Witness, judgement: &Judgement) -> bool {
+    let may_be_written = |variable: &Variable| {
+        let writers = whole.variables.writers(*variable);
+        let is_at_once = || writers.iter().any(|place| run_at_once(whole, witness.method, place.method));
+        (writers.is_empty() || is_at_once()) && is_shared(whole, *variable)
+    };
+    judgement.open.is_empty() || judgement.open.iter().any(may_be_written)
 }
 
 /// As the paper has it: one for each place where a witness is taken the second time, then one for each witness of a
@@ -225,7 +248,7 @@ fn possible<'a>(analysis: &'a Analysis<'_>) -> Vec<Candidate<'a>> {
                 }
                 let first = value_of(analysis, method, pair.first)?;
                 let second = value_of(analysis, method, pair.second)?;
-                if !feasible.is_possible(first, second) {
+                if !feasible.is_possible(first, second) || registers.is_held_by_choice(&lock, first, second) {
                     return None;
                 }
                 let ties = registers.ties((pair.first, first), (pair.second, second));

@@ -35,7 +35,7 @@ mod ties;
 
 use std::sync::Arc;
 
-use program::{Calls, OutlineCache, Program};
+use program::{Calls, OutlineCache, Program, Whole};
 
 use crate::{Check, Checked, Detector};
 use analysis::Analysis;
@@ -58,9 +58,15 @@ pub struct Options {
     pub notes: bool,
 }
 
-fn check(program: &Program, calls: &Calls, outlines: Arc<OutlineCache>, options: &crate::Options) -> Checked {
+fn check<'w>(
+    program: &'w Program,
+    calls: &'w Calls,
+    outlines: Arc<OutlineCache>,
+    options: &crate::Options,
+    whole: &dyn Fn() -> &'w Whole<'w>,
+) -> Checked {
     let options = options.lock_pattern;
     let analysis = Analysis::of(program, calls, options);
-    let findings = judge::findings(&analysis, outlines, options);
+    let findings = judge::findings(&analysis, outlines, options, whole);
     Checked { findings, unreadable: analysis.unreadable }
 }

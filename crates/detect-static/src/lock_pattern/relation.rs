@@ -8,7 +8,7 @@ use std::sync::Arc;
 use location::{FieldName, Site};
 use program::model;
 use program::outline::{Member, SectionSet, Start};
-use program::summary::{Access, AccessId, Spot, Summaries, Summary};
+use program::summary::{AccessId, Spot, Summaries, Summary};
 use program::{Cover, FieldId, HeldLock, MethodId, OutlineCache, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -143,9 +143,11 @@ impl<'r> Relations<'r> {
         let open: Vec<Variable> = changed.filter(|variable| !self.is_protected(witness, &sides, *variable)).collect();
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
+        let is_style = is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
         Some(Judgement {
-            is_style: is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides),
+            is_style,
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
+            open,
             interference,
         })
     }
@@ -170,7 +172,7 @@ impl<'r> Relations<'r> {
     }
 
     /// Why two sections belong together: what is read in the first and matters in the second, what of both comes together,
-    /// what both touch and one writes.
+    /// what the first writes and the second relies on.
     fn stakes(&self, candidate: &Candidate<'_>, sides: &Sides<'_>) -> Stakes {
         let (program, witness) = (self.analysis.program, candidate.witness);
         let mut stakes = Stakes::default();
@@ -205,7 +207,7 @@ impl<'r> Relations<'r> {
             let reads = sides.accesses(sides.first).filter(|(_, access)| !access.is_write);
             add(&mut stakes, &reads.map(|(id, _)| id).collect());
         }
-        add(&mut stakes, &self.shared_and_written(sides));
+        add(&mut stakes, &sides.read_back(program));
         stakes
     }
 
@@ -227,7 +229,7 @@ impl<'r> Relations<'r> {
         let summary = self.summaries.summary(pair.method)?;
         let first = self.section(pair.method, summary, pair.first)?;
         let second = self.section(pair.method, summary, pair.second)?;
-        Some(Sides { summary, first, second })
+        Some(Sides { summaries: &self.summaries, summary, first, second })
     }
 
     /// The section of a summary that a taking is.
@@ -248,24 +250,6 @@ impl<'r> Relations<'r> {
     /// Whether somebody writes it, once its object is made.
     fn is_changed(&self, variable: Variable) -> bool {
         self.unfollowed.contains(&variable.field()) || !self.variables.writers(variable).is_empty()
-    }
-
-    /// Accesses of fields of one object that both touch and one of them writes.
-    fn shared_and_written(&self, sides: &Sides<'_>) -> BTreeSet<AccessId> {
-        let program = self.analysis.program;
-        if sides.first == sides.second {
-            return BTreeSet::new();
-        }
-        let is_shared = |one: &Access| {
-            let Some(variable) = Variable::of(program, one) else { return false };
-            matches!(variable, Variable::Field(_))
-                && sides.accesses(sides.second).any(|(_, other)| {
-                    (one.is_write || other.is_write)
-                        && Variable::of(program, other) == Some(variable)
-                        && one.base == other.base
-                })
-        };
-        sides.accesses(sides.first).filter(|(_, one)| is_shared(one)).map(|(id, _)| id).collect()
     }
 
     /// What sections of the methods that were looked at touch together.
@@ -343,7 +327,7 @@ impl<'r> Relations<'r> {
         let around = SectionSet(over(sides.first).0 & over(sides.second).0);
         let mut held: Vec<HeldLock> = locks(summary, around);
         held.extend(cover.held_by_callers(witness.pair.method));
-        held.extend(self.context_from_above(witness));
+        held.extend(self.held_on_the_way(witness));
         let bases = sides.accesses(sides.first).chain(sides.accesses(sides.second));
         let mut bases = bases.filter(|(_, access)| Variable::of(self.analysis.program, access) == Some(variable));
         let Some((_, access)) = bases.next() else { return false };
@@ -353,20 +337,13 @@ impl<'r> Relations<'r> {
         })
     }
 
-    /// A context in a caller, where it is one lock for the whole program.
-    fn context_from_above(&self, witness: &Witness) -> Vec<HeldLock> {
-        if witness.method == witness.pair.method {
-            return Vec::new();
-        }
-        let Some(summary) = self.summaries.summary(witness.method) else { return Vec::new() };
-        let mut all = SectionSet::default();
-        for number in 0..summary.sections.len() {
-            if summary.sections[number].call.is_none() {
-                all.insert(number);
-            }
-        }
-        let is_one = |held: &HeldLock| matches!(held.name.start, Start::Static(_) | Start::Class(_));
-        locks(summary, all).into_iter().filter(is_one).collect()
+    /// What callers on the way from the context hold, by the names that the pair's method has for it.
+    fn held_on_the_way(&self, witness: &Witness) -> Vec<HeldLock> {
+        let calls = witness.calls.iter().filter_map(|(method, call)| {
+            let site = self.analysis.skeleton(*method)?.calls.get(*call as usize)?;
+            Some((*method, site.pc))
+        });
+        self.cover().held_on_the_way(calls)
     }
 
     /// A write of the variable, best one that is in neither section.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use program::outline::{Member, Start};
-use program::summary::{Access, AccessId, Influence, Influences, Root, Summary};
+use location::MethodName;
+use program::outline::{Action, Member, Start};
+use program::summary::{Access, AccessId, Influence, Influences, Root, Summaries, Summary};
 use program::{Program, Variable};
 
 /// Why two sections belong together.
@@ -22,6 +23,7 @@ impl Stakes {
 
 /// The two sections in the summary of the method where they come together.
 pub(super) struct Sides<'s> {
+    pub(super) summaries: &'s Summaries,
     pub(super) summary: &'s Summary,
     pub(super) first: usize,
     pub(super) second: usize,
@@ -63,11 +65,59 @@ impl<'s> Sides<'s> {
         reads
     }
 
-    /// Whether an earlier read was of the same field. What a container holds is many variables.
+    /// Whether an earlier read was of the same field. What a container holds is many variables: of that it must have been
+    /// the same question.
     fn is_alike(&self, program: &Program, read: AccessId, access: &Access) -> bool {
         let read = &self.summary.accesses[read.index()];
-        let variable = Variable::of(program, read).filter(|variable| matches!(variable, Variable::Field(_)));
-        read.base == access.base && variable.is_some() && variable == Variable::of(program, access)
+        let is_same_question = || match Variable::of(program, read) {
+            Some(Variable::Field(_)) => true,
+            Some(Variable::Held(_)) => {
+                let question = self.question(program, read);
+                question.is_some() && question == self.question(program, access)
+            }
+            None => false,
+        };
+        read.base == access.base && Variable::of(program, read) == Variable::of(program, access) && is_same_question()
+    }
+
+    /// The library method that an access is a call of.
+    fn question(&self, program: &Program, access: &Access) -> Option<MethodName> {
+        let outline = self.summaries.outline(program.declared_method(access.spot.method)?)?;
+        outline.events.iter().find(|event| event.pc == access.spot.pc).and_then(|event| match event.action {
+            Action::Call { method, .. } => Some(method),
+            _ => None,
+        })
+    }
+
+    /// What the first section writes and the second reads again to go on with, as if nobody else had written it: the
+    /// value goes somewhere else, or what was set anew is brought up to date. To decide by it is to look again.
+    pub(super) fn read_back(&self, program: &Program) -> BTreeSet<AccessId> {
+        let mut written = BTreeSet::new();
+        if self.first == self.second {
+            return written;
+        }
+        let is_same = |one: &Access, other: &Access| {
+            one.base == other.base && Variable::of(program, one) == Variable::of(program, other)
+        };
+        let yields = |influences: &Influences, id: AccessId| influences.iter().any(|one| read(one) == Some(id));
+        for (write, one) in self.accesses(self.first).filter(|(_, access)| access.is_write) {
+            if !matches!(Variable::of(program, one), Some(Variable::Field(_))) {
+                continue;
+            }
+            let is_update = self.accesses(self.first).any(|(id, own)| is_same(own, one) && yields(&one.value, id));
+            let is_relied_on = |id: AccessId| {
+                yields(&self.summary.result, id)
+                    || self.summary.accesses.iter().any(|other| {
+                        let goes_on = yields(&other.value, id) || yields(&other.address, id);
+                        other.is_write && goes_on && (!is_same(other, one) || !is_update)
+                    })
+            };
+            let mut again = self.accesses(self.second).filter(|(_, access)| !access.is_write && is_same(access, one));
+            if again.any(|(id, _)| is_relied_on(id)) {
+                written.insert(write);
+            }
+        }
+        written
     }
 
     /// What was read in both and comes together in one value or one decision.
@@ -88,11 +138,14 @@ impl<'s> Sides<'s> {
         for (influences, decides) in std::iter::once((&self.summary.result, false)).chain(values).chain(decisions) {
             let (first, second) =
                 (from(influences, self.first, self.second), from(influences, self.second, self.first));
-            // To look twice at one variable before deciding is to look again.
-            let is_second_look = decides
-                && first.iter().all(|one| {
-                    second.iter().all(|other| self.is_alike(program, *one, &self.summary.accesses[other.index()]))
-                });
+            // To look twice at one variable before deciding is to look again, and so is to look because of a first look.
+            let is_second_look = first.iter().all(|one| {
+                second.iter().all(|other| {
+                    let again = &self.summary.accesses[other.index()];
+                    let is_because = || again.control.iter().any(|influence| read(influence) == Some(*one));
+                    self.is_alike(program, *one, again) && (decides || is_because())
+                })
+            });
             if !first.is_empty() && !second.is_empty() && !is_second_look {
                 reads.extend(first);
                 reads.extend(second);

@@ -2,7 +2,8 @@
 //! before the dear ones.
 
 use program::ir::{BlockId, Body, Op, Value};
-use program::{ControlDependence, Sections};
+use program::{ControlDependence, Path, Root, Sections};
+use smallvec::SmallVec;
 
 use super::summary::Via;
 
@@ -29,12 +30,57 @@ pub(super) struct Registers<'b> {
     control: ControlDependence,
 }
 
+/// A register that may be a copy of more than this many is not looked at.
+const MAX_CHOICES: usize = 8;
+
 const FIRST: u8 = 1;
 const SECOND: u8 = 2;
 
 impl<'b> Registers<'b> {
     pub(super) fn new(program: &program::Program, body: &'b Body) -> Registers<'b> {
         Registers { body, sections: Sections::of(body, program), control: ControlDependence::of(body) }
+    }
+
+    /// Whether the lock is held around both places after all, by other names: as many locks are held that may be it as
+    /// there are objects that they may be, as where two locks are taken in an order that is worked out first.
+    pub(super) fn is_held_by_choice(&self, lock: &Path, first: Value, second: Value) -> bool {
+        let Root::Value(wanted) = lock.root else { return false };
+        let open = |at: Value| self.sections.held_at(self.body, at).unwrap_or_default();
+        let later = open(second);
+        let around = open(first).into_iter().filter(|held| later.iter().any(|other| other.section == held.section));
+        let mut objects: SmallVec<[Value; 4]> = SmallVec::new();
+        let mut count = 0;
+        for held in around {
+            let other = &self.sections.get(held.section).lock;
+            let (Root::Value(chosen), true) = (other.root, other.steps == lock.steps) else { continue };
+            let choices = self.choices(chosen);
+            if choices.len() > 1 && choices.contains(&self.body.without_casts(wanted)) {
+                count += 1;
+                objects.extend(choices);
+            }
+        }
+        objects.sort_unstable();
+        objects.dedup();
+        count > 0 && count >= objects.len()
+    }
+
+    /// What a register may be a copy of, through places where paths meet.
+    fn choices(&self, value: Value) -> SmallVec<[Value; 4]> {
+        let mut found: SmallVec<[Value; 4]> = SmallVec::new();
+        let mut seen: SmallVec<[Value; 4]> = SmallVec::new();
+        let mut pending: SmallVec<[Value; 4]> = smallvec::smallvec![value];
+        while let Some(value) = pending.pop() {
+            let value = self.body.without_casts(value);
+            if seen.contains(&value) || seen.len() > MAX_CHOICES {
+                continue;
+            }
+            seen.push(value);
+            match *self.body.op(value) {
+                Op::Phi(operands) => pending.extend(self.body.operands(operands).iter().copied()),
+                _ => found.push(value),
+            }
+        }
+        found
     }
 
     /// The ties of two takings, each with the instruction that takes the lock or calls what does.

@@ -309,13 +309,18 @@ fn join(body: &Body, id: BlockId, block: &Block, incoming: &[Option<State>]) -> 
 fn find_test(body: &Body, section: SectionId, reached: &[(usize, State)], phis: &[(Value, &[Value])]) -> Option<Test> {
     let is_phi = |value: Value| phis.iter().any(|(phi, _)| *phi == value);
     // What a candidate is called on an edge.
+    // What is open on every edge is told by nothing that merely happens to be so on all that were reached by now.
+    let is_certain = reached.iter().all(|(_, state)| state.get(section).is_some_and(|held| held.certain));
     let tells = |value_on: &dyn Fn(usize) -> Value, when: bool| {
         reached.iter().all(|(position, state)| {
             let value = value_on(*position);
             let truth = state.truth(body, value);
             match state.get(section) {
                 None => truth == Some(!when),
-                Some(held) => held.test == Some(Test { value, when }) || (held.certain && truth == Some(when)),
+                Some(held) => {
+                    let is_known = !is_certain && held.certain && truth == Some(when);
+                    held.test == Some(Test { value, when }) || is_known
+                }
             }
         })
     };

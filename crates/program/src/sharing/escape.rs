@@ -333,11 +333,12 @@ impl Following<'_> {
             Action::Lambda { method, arguments } => {
                 let body = self.calls.hierarchy.resolve_name(self.program, *method);
                 let is_started = self.threads.started.contains(&At { method: self.method, event: id });
-                // Whoever has the function gets what it returns.
+                // Whoever runs it gets what it returns, and may keep it.
                 if self.program.names.text(method.name) == "<init>" {
                     self.made.push((value, method.class));
                 } else if let Some(body) = body {
                     self.edges.push((Place::Result(body), value));
+                    self.edges.push((Place::Result(body), Place::Outside));
                 }
                 for (position, argument) in arguments.iter().enumerate() {
                     let from = self.places(&argument.objects);

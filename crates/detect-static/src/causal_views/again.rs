@@ -1,0 +1,193 @@
+//! Torn reads of one variable: two elements of one container or array that another section changes together, or two looks
+//! at one reference whose object is replaced as a whole.
+
+use program::outline::{Action, Argument, EventId, Member, Object, Origin};
+use program::summary::{Access, AccessId};
+use program::{FieldId, LockKind, MethodId, Relation, Variable, Whole, locks};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::rules::{Asking, Kind, Torn};
+use super::views::{Item, Joint, common};
+use crate::threads::{is_shared, run_at_once};
+
+/// More sections that change two elements of the same than this are not kept.
+const MAX_DOUBLE: usize = 8;
+
+/// Sections that change two elements of one container or array.
+pub(super) struct Doubles(FxHashMap<Variable, Vec<Joint>>);
+
+impl Doubles {
+    pub(super) fn of(whole: &Whole<'_>) -> Doubles {
+        let methods: Vec<MethodId> = whole.program.methods().collect();
+        let found: Vec<(Variable, Joint)> =
+            methods.par_iter().flat_map_iter(|method| doubles(whole, *method)).collect();
+        let mut all: FxHashMap<Variable, Vec<Joint>> = FxHashMap::default();
+        for (variable, joint) in found {
+            let known = all.entry(variable).or_default();
+            if known.len() < MAX_DOUBLE {
+                known.push(joint);
+            }
+        }
+        Doubles(all)
+    }
+}
+
+/// The sections of a method itself that write two elements of one variable, by two steps.
+fn doubles(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
+    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
+    let mut found = Vec::new();
+    for (number, section) in summary.sections.iter().enumerate() {
+        if section.call.is_some() || section.kind == LockKind::Own {
+            continue;
+        }
+        let mut writes: Vec<(AccessId, Item)> = Vec::new();
+        for (index, access) in summary.accesses.iter().enumerate() {
+            if !access.is_write || !access.held.contains(number) || !is_part(access) {
+                continue;
+            }
+            let Some(item) = Item::of(whole, method, access) else { continue };
+            let earlier = writes
+                .iter()
+                .find(|(other, known)| *known == item && summary.accesses[other.index()].event != access.event);
+            let id = AccessId(index as u32);
+            match earlier {
+                Some((first, _)) if found.iter().all(|(variable, _)| *variable != item.variable) => {
+                    found.push((item.variable, Joint { method, first: *first, second: id }));
+                }
+                _ => writes.push((id, item)),
+            }
+        }
+    }
+    found
+}
+
+/// Whether an access touches one element, not the whole.
+fn is_part(access: &Access) -> bool {
+    access.member == Member::Elements || (access.is_keyed && matches!(access.member, Member::State(_)))
+}
+
+/// The torn pairs of reads of one variable in one method: one for each variable.
+pub(super) fn torn(asking: &Asking<'_>, doubles: &Doubles) -> Vec<Torn> {
+    let reads = asking.touched(Kind::Read);
+    let mut found: Vec<(Torn, Variable)> = Vec::new();
+    for (index, (first, item)) in reads.iter().enumerate() {
+        for (second, other) in &reads[index..] {
+            if item != other || found.iter().any(|(_, told)| *told == item.variable) {
+                continue;
+            }
+            let torn = match item.variable {
+                Variable::Held(_) => asking.elements(*first, *second, item, doubles),
+                Variable::Field(field) => asking.snapshots(*first, *second, field),
+            };
+            found.extend(torn.map(|torn| (torn, item.variable)));
+        }
+    }
+    found.into_iter().map(|(torn, _)| torn).collect()
+}
+
+impl Asking<'_> {
+    /// Two elements that are read one after the other, each in a section of its own, and put together.
+    fn elements(&self, first: AccessId, second: AccessId, item: &Item, doubles: &Doubles) -> Option<Torn> {
+        let others = doubles.0.get(&item.variable)?;
+        let (a, b) = (self.access(first), self.access(second));
+        let are_two = if first == second { self.is_each_round(a) } else { self.are_other_elements(a, b) };
+        if !is_part(a) || !is_part(b) || !are_two || !self.are_held_apart(first, second) {
+            return None;
+        }
+        let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
+        others.first()?;
+        let met = self.meeting(self.method, first, second)?;
+        let other = others.into_iter().find(|other| self.runs_with(other))?;
+        is_shared(self.whole, item.variable).then_some(Torn { kind: Kind::Read, first, second, other: *other, met })
+    }
+
+    /// Two looks at a reference to something that never changes but is replaced, each for another part of it.
+    fn snapshots(&self, first: AccessId, second: AccessId, field: FieldId) -> Option<Torn> {
+        let (a, b) = (self.access(first), self.access(second));
+        if first == second || a.event == b.event || !self.are_held_apart(first, second) || !self.is_snapshot(field) {
+            return None;
+        }
+        let (one, other) = (self.parts_of(a.event), self.parts_of(b.event));
+        if !one.iter().any(|part| other.iter().any(|another| part != another)) {
+            return None;
+        }
+        let variable = Variable::Field(field);
+        let met = self.meeting(self.method, first, second)?;
+        let is_open = !self.is_covered(a, b, variable);
+        let writers = self.whole.variables.writers(variable);
+        let writer = writers.iter().find(|writer| run_at_once(self.whole, self.method, writer.method))?;
+        let other = Joint { method: writer.method, first: writer.access, second: writer.access };
+        (is_open && is_shared(self.whole, variable)).then_some(Torn { kind: Kind::Read, first, second, other, met })
+    }
+
+    /// Whether neither section lasts until the other access.
+    fn are_held_apart(&self, first: AccessId, second: AccessId) -> bool {
+        let (a, b) = (self.access(first), self.access(second));
+        if first == second {
+            return !a.held.is_empty();
+        }
+        let around = common(a, b);
+        !a.held.without(around).is_empty() && !b.held.without(around).is_empty()
+    }
+
+    /// Whether a call in a loop takes all its locks anew in each round.
+    fn is_each_round(&self, access: &Access) -> bool {
+        let is_own = |section: usize| self.summary.sections[section].call == Some(access.event);
+        self.outline.events[access.event.index()].in_loop && access.held.iter().all(is_own)
+    }
+
+    /// Whether two calls ask for different elements.
+    fn are_other_elements(&self, first: &Access, second: &Access) -> bool {
+        let given = |access: &Access| match &self.outline.events[access.event.index()].action {
+            Action::Call { arguments, .. } => Some(arguments.as_slice()),
+            _ => None,
+        };
+        let (Some(one), Some(other)) = (given(first), given(second)) else { return false };
+        let is_number = |object: &Object| matches!(object, Object::Int(_));
+        let is_same = |a: &Argument, b: &Argument| match a.objects.iter().all(is_number) && !a.objects.is_empty() {
+            true => a.objects == b.objects,
+            false => a.name == b.name,
+        };
+        let differ = one.iter().zip(other).skip(1).any(|(a, b)| !is_same(a, b));
+        first.event != second.event && one.len() == other.len() && differ
+    }
+
+    /// Whether a field holds objects that never change.
+    fn is_snapshot(&self, field: FieldId) -> bool {
+        let program = self.whole.program;
+        let descriptor = program.names.text(program.field(field).descriptor);
+        let name = descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+        let class = name.and_then(|name| program.class(program.names.class(name)));
+        class.filter(|class| program.is_checked(*class)).is_some_and(|class| {
+            let mut own = program.header(class).fields.iter().filter(|field| !field.access.is_static()).peekable();
+            own.peek().is_some() && own.all(|field| field.access.is_final())
+        })
+    }
+
+    /// What is asked of the object that an event yields: the names of methods and fields.
+    fn parts_of(&self, event: EventId) -> Vec<location::Symbol> {
+        let is_from = |source: &program::outline::Source| source.origin == Origin::Event(event);
+        let parts = self.outline.events.iter().filter_map(|other| match &other.action {
+            Action::Call { method, arguments, .. } => {
+                arguments.first().filter(|object| object.sources.iter().any(is_from)).map(|_| method.name)
+            }
+            Action::Read { member: Member::Field(field), address, .. } => {
+                address.iter().any(is_from).then_some(field.name)
+            }
+            _ => None,
+        });
+        parts.collect()
+    }
+
+    /// Whether something is held over both that all writers need.
+    fn is_covered(&self, first: &Access, second: &Access, variable: Variable) -> bool {
+        let cover = self.whole.cover();
+        let mut held = locks(self.summary, common(first, second));
+        held.extend(cover.held_by_callers(self.method));
+        held.iter().any(|lock| {
+            Relation::between(&first.base, lock)
+                .is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
+        })
+    }
+}

@@ -1,0 +1,26 @@
+//! Whether threads can get in each other's way, as detectors ask it.
+
+use program::thread::{EntryId, EntryKind};
+use program::{MethodId, Variable, Whole};
+
+/// Whether two threads may be in the two methods at the same time. Code that nobody sees is not taken to call a class from
+/// two threads that never takes a lock itself: such a class is not made for that.
+pub(crate) fn run_at_once(whole: &Whole<'_>, method: MethodId, other: MethodId) -> bool {
+    let threads = whole.threads();
+    let is_open = |entry: EntryId| threads.entry(entry).kind == EntryKind::Callers;
+    let program = whole.program;
+    let locks = || program.methods_of(program.class_of(method)).any(|own| program.may_lock(own));
+    threads.of_method(method).iter().any(|first| {
+        threads.of_method(other).iter().any(|second| threads.overlap(*first, *second)) && (!is_open(*first) || locks())
+    })
+}
+
+/// Whether threads can get in each other's way at a variable.
+pub(crate) fn is_shared(whole: &Whole<'_>, variable: Variable) -> bool {
+    let sharings = whole.sharings();
+    let sharing = match variable {
+        Variable::Field(field) => sharings.field(field),
+        Variable::Held(field) => sharings.contents(field),
+    };
+    sharing.is_none_or(|sharing| sharing.is_shared())
+}
