@@ -251,12 +251,13 @@ impl Asking<'_> {
         !only_adds && run_at_once(self.whole, self.method, writer.method)
     }
 
-    /// Whether a fresh read of the same variable in its section decides.
+    /// Whether a fresh read of the same variable in its section decides. In a section that is entered again, the read that
+    /// gave the value out is done anew and is as fresh as any.
     fn is_validated(&self, stale: &Flow, seen: &Item, target: &Access) -> bool {
         target.control.iter().any(|influence| {
             let Root::Access(fresh) = influence.root else { return false };
             let access = &self.summary.accesses[fresh.index()];
-            fresh != stale.read
+            (fresh != stale.read || stale.how == How::Reentered)
                 && access.held.contains(stale.second)
                 && !influence.ended.contains(stale.second)
                 && Item::of(self.whole, self.method, access).as_ref() == Some(seen)
