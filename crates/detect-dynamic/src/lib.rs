@@ -30,10 +30,16 @@ const AHEAD: usize = 64;
 pub trait Detector {
     fn on_event(&mut self, event: &Event);
 
+    /// Looks at what the next events are about without judging them, so that it is near when they are.
+    fn fetch(&self, _events: &[Event]) {}
+
     /// The events of a batch, one by one.
     fn on_events(&mut self, events: &[Event]) {
-        for event in events {
-            self.on_event(event);
+        for some in events.chunks(AHEAD) {
+            self.fetch(some);
+            for event in some {
+                self.on_event(event);
+            }
         }
     }
 

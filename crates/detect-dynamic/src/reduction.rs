@@ -26,7 +26,7 @@ mod tests;
 use finding::Finding;
 use trace::{Event, Tables};
 
-use crate::{AHEAD, Detector, DetectorKind, Options};
+use crate::{Detector, DetectorKind, Options};
 use explain::Told;
 use rules::Engine;
 
@@ -112,13 +112,8 @@ impl Detector for Reduction {
         }
     }
 
-    fn on_events(&mut self, events: &[Event]) {
-        for some in events.chunks(AHEAD) {
-            self.engine.fetch(some);
-            for event in some {
-                self.on_event(event);
-            }
-        }
+    fn fetch(&self, events: &[Event]) {
+        self.engine.fetch(events);
     }
 
     fn finish(self: Box<Self>, tables: &Tables) -> Vec<Finding> {

@@ -104,7 +104,8 @@ fn summary(report: &Report<'_>) -> String {
     }
     if let Some(run) = &report.run {
         let comma = if inputs.classes > 0 { ", " } else { "" };
-        let _ = write!(line, "{comma}{} events", run.events.seen);
+        let events = if run.events.seen == 1 { "event" } else { "events" };
+        let _ = write!(line, "{comma}{} {events}", run.events.seen);
         if run.events.lost > 0 {
             let _ = write!(line, " ({} lost)", run.events.lost);
         }
