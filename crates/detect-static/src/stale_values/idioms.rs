@@ -78,8 +78,12 @@ impl Looking<'_> {
 
     /// Whether a method only asks whether what it is given is equal.
     fn asks_equality(&self, kind: CallKind, method: MethodName, depth: usize) -> bool {
-        let name = self.whole.program.names.text(method.name);
-        if name.starts_with("equal") || name.starts_with("eq") || name == "deepEquals" {
+        let text = |symbol| self.whole.program.names.text(symbol);
+        // What `Object` promises of every override, and what the library builds on it (`Objects`, `Arrays`, `String`).
+        let name = text(method.name);
+        let is_promised = name == "equals" && text(method.descriptor) == "(Ljava/lang/Object;)Z";
+        let is_library = text(method.class.0).starts_with("java/") && matches!(name, "equals" | "deepEquals");
+        if is_promised || is_library {
             return true;
         }
         let targets = self.whole.calls.targets(self.whole.program, kind, method);
