@@ -34,6 +34,7 @@ mod release;
 mod section;
 mod show;
 mod texts;
+mod values;
 mod variable;
 mod whole;
 mod wrapper;

@@ -96,13 +96,14 @@ impl<'p> Whole<'p> {
 }
 
 /// By method: whether it goes through a section, leads to one, or is called on the way. To write a volatile field is a
-/// section, too.
+/// section, too, and so is to read one that holds a value of several parts.
 fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
     let has_section = |method: &MethodId| {
         program.may_lock(*method)
             || calls.has_library_section(program, *method)
             || atomic.contains(method)
             || calls.mentions[method.index()].writes.iter().any(|field| program.is_volatile_field(*field))
+            || calls.mentions[method.index()].reads.iter().any(|field| program.is_replaced_whole(*field))
     };
     let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
     let mut reached = vec![false; program.known_method_count()];

@@ -124,7 +124,7 @@ impl Looking<'_> {
                     && (comes_from(&access.control, stale.read) || comes_from(&access.value, stale.read))
         });
         match stale.how {
-            Use::Decides if self.is_claimed(stale) => true,
+            Use::Decides if self.is_claimed(stale) || self.is_undone(stale, write) => true,
             Use::Decides => changes.any(|change| {
                 // A count that was moved on is set to something else later, whoever has moved it on meanwhile.
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
@@ -157,6 +157,28 @@ impl Looking<'_> {
                         .variable(change)
                         .is_some_and(|variable| variable != stale.variable && asked(change, variable))
             })
+    }
+
+    /// Whether the call that asked has also acted on the answer, and what comes later goes on with that or undoes it:
+    /// `if (desk.lend(book)) desk.giveBack(book);`.
+    fn is_undone(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let is_field = |access: &Access| matches!(access.member, Member::Field(_) | Member::Static(_));
+        let undoes = |change: &Access| {
+            self.summary.accesses.iter().any(|later| {
+                later.is_write
+                    && later.event == write.event
+                    && self.variable(later) == self.variable(change)
+                    && (is_field(later) || later.is_removal && !change.is_removal)
+            })
+        };
+        self.summary.accesses.iter().any(|change| {
+            change.is_write
+                && change.event != write.event
+                && (change.event == read.event || !change.held.intersection(read.held).is_empty())
+                && [&change.control, &change.guards, &change.awaited].into_iter().any(|by| comes_from(by, stale.read))
+                && (stale.variable != stale.written && self.variable(change) == Some(stale.written) || undoes(change))
+        })
     }
 
     /// Whether a write depends on what its own section finds.
@@ -321,12 +343,18 @@ impl Looking<'_> {
 
     /// Whether everybody who writes the variable writes the same number.
     pub(super) fn is_one_way(&self, variable: Variable) -> bool {
+        let number = |objects: &[Object]| match objects {
+            [Object::Int(number)] => Some(*number),
+            _ => None,
+        };
         let written = |place: &Place| {
             let summary = self.whole.summaries.summary(place.method)?;
             let event = summary.accesses[place.access.index()].event;
             match &self.whole.summaries.outline(place.method)?.events.get(event.index())?.action {
-                Action::Write { stored, .. } => match stored.objects.as_slice() {
-                    [Object::Int(number)] => Some(*number),
+                Action::Write { stored, .. } => number(&stored.objects),
+                // What sets an atomic.
+                Action::Call { method, arguments, .. } => match self.whole.program.names.text(method.name) {
+                    "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => number(&arguments.get(1)?.objects),
                     _ => None,
                 },
                 _ => None,

@@ -6,6 +6,7 @@ use program::{HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 
 use super::skew::Decided;
 use super::{contention, idioms};
+use crate::threads::run_at_once;
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -93,7 +94,12 @@ impl Looking<'_> {
         let mut found: Vec<Stale> = Vec::new();
         for (index, write) in self.summary.accesses.iter().enumerate() {
             let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
-            let uses = [(Use::Written, &write.value), (Use::Decides, &write.control), (Use::Decides, &write.guards)];
+            let uses = [
+                (Use::Written, &write.value),
+                (Use::Decides, &write.control),
+                (Use::Decides, &write.guards),
+                (Use::Decides, &write.awaited),
+            ];
             for (number, (how, influences)) in uses.into_iter().enumerate() {
                 for influence in self.with_kept(influences, write) {
                     let influence = &influence;
@@ -105,7 +111,11 @@ impl Looking<'_> {
                         continue;
                     }
                     // That something is open, in order or not over is asked in passing; an amount is asked for a reason.
-                    if number == 2 && variable != written {
+                    if number >= 2 && variable != written {
+                        continue;
+                    }
+                    // What one thread alone waits for and then takes is there for it.
+                    if number == 3 && !run_at_once(self.whole, self.method, self.method) {
                         continue;
                     }
                     let write_id = AccessId(index as u32);

@@ -4,6 +4,7 @@ use classfile::{CallKind, Condition as Relation};
 use smallvec::SmallVec;
 
 use super::agree::{Agreements, sides};
+use super::awaited::awaited;
 use super::flow::{Flow, Places};
 use super::objects::objects;
 use super::order::Blocks;
@@ -62,6 +63,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
         });
     }
     outline.refusals = building.refusals(&control);
+    outline.awaited = awaited(program, body, &outline, &in_cycle);
     building.results(&mut outline, &places, &flow, &control);
     outline
 }

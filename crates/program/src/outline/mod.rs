@@ -6,6 +6,7 @@
 //! put in later (see `crate::summary`).
 
 mod agree;
+mod awaited;
 mod build;
 mod dominators;
 mod flow;
@@ -18,6 +19,7 @@ use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName, Symbol};
 use smallvec::SmallVec;
 
+pub use awaited::Awaited;
 pub use build::outline;
 pub use meeting::{Meeting, MeetingKind, meetings};
 pub use objects::{Object, Objects};
@@ -330,6 +332,8 @@ pub struct Outline {
     pub waits: Vec<(EventId, Name, LockKind)>,
     /// Conditions that decide whether the method throws instead of returning.
     pub refusals: SmallVec<[u32; 2]>,
+    /// Conditions that the method waits for.
+    pub awaited: Vec<Awaited>,
     /// Where what the method returns comes from.
     pub result: Sources,
     /// The name of what it returns, if all returns agree.

@@ -2,6 +2,7 @@
 
 use super::{FieldAccess, Sharings};
 use crate::class::{FieldId, MethodId, Program};
+use crate::model::Target;
 use crate::outline::{Action, Argument, EventId, Member, Object, Objects, Outline};
 use crate::thread::{At, Threads, fields_read, held_by};
 
@@ -73,6 +74,16 @@ impl Finding<'_> {
                         for field in fields_read(library, self.outline, &receiver.objects) {
                             if touches {
                                 self.touched.found.push((field, access(model.access.writes(), true)));
+                            }
+                        }
+                        // What it reads or writes of what it is given: a copy, `addAll`.
+                        let count = classfile::split_method(program.names.text(method.descriptor)).map_or(0, |(n, _)| n);
+                        let given = &arguments[arguments.len().saturating_sub(count)..];
+                        for effect in model.effects() {
+                            let Target::Argument(index) = effect.target else { continue };
+                            let Some(argument) = given.get(usize::from(index)) else { continue };
+                            for field in fields_read(library, self.outline, &argument.objects) {
+                                self.touched.found.push((field, access(effect.access.writes(), true)));
                             }
                         }
                         let puts = model.access.writes() || program.names.text(method.name) == "<init>";

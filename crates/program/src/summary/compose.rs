@@ -435,6 +435,7 @@ impl Composing<'_, '_> {
             address: self.influences(address),
             control,
             guards: self.guards(event),
+            awaited: self.awaited(event),
             expects: Influences::default(),
             is_compound: false,
             is_repeatable: false,
@@ -458,6 +459,7 @@ impl Composing<'_, '_> {
     fn results(&mut self) {
         self.summary.result = self.influences(&self.outline.result);
         self.summary.refusals = self.refusals();
+        self.summary.awaited = self.awaited_for();
         self.summary.hands_over = self.hands_over();
         self.summary.taken = self.taken();
         self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);

@@ -166,7 +166,9 @@ impl Composing<'_, '_> {
         }
         let control =
             if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
-        let asked = if is_full || callee.accesses.is_empty() { Influences::default() } else { self.guards(event) };
+        let is_bare = is_full || callee.accesses.is_empty();
+        let asked = if is_bare { Influences::default() } else { self.guards(event) };
+        let awaited = if is_bare { Influences::default() } else { self.awaited(event) };
         let writes = !is_full && callee.accesses.iter().any(|access| access.is_write);
         let compared = if writes { self.compared(event) } else { Comparisons::default() };
         let mut through =
@@ -207,6 +209,14 @@ impl Composing<'_, '_> {
                     guards.add_all(&asked);
                     guards.finish()
                 },
+                awaited: if access.awaited.is_empty() {
+                    awaited.clone()
+                } else {
+                    let mut all = Gathering::default();
+                    through.gather(&mut all, &access.awaited);
+                    all.add_all(&awaited);
+                    all.finish()
+                },
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
@@ -241,6 +251,7 @@ impl Composing<'_, '_> {
         // Sections of the callee have ended when it returns; those that were open before go on.
         let own = self.brought_to(through.of(&callee.result), held);
         let question = self.brought_to(through.of(&callee.refusals), held);
+        let awaited = self.brought_to(through.of(&callee.awaited), held);
         let mut result = Gathering::default();
         result.add_all(&self.influence[id.index()]);
         result.add_all(&own);
@@ -256,7 +267,8 @@ impl Composing<'_, '_> {
             }
         }
         self.influence[id.index()] = result.finish();
-        self.add_guard(id, question);
+        self.add_guard(id, question, false);
+        self.add_guard(id, awaited, true);
         for run in runs {
             let function = arguments.get(usize::from(run.parameter));
             if let Some((target, captured)) = self.lambda(function) {

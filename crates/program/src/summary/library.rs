@@ -141,7 +141,7 @@ impl Composing<'_, '_> {
         if let Some(section) = section {
             held.insert(section);
         }
-        let (control, guards) = (self.control(id, event), self.guards(event));
+        let (control, guards, awaited) = (self.control(id, event), self.guards(event), self.awaited(event));
         let mut given = Gathering::default();
         given.add_all(computed);
         for argument in &arguments[skip.min(arguments.len())..] {
@@ -187,6 +187,7 @@ impl Composing<'_, '_> {
                     address: given.clone(),
                     control: control.clone(),
                     guards: guards.clone(),
+                    awaited: awaited.clone(),
                     expects: if is_write { expects.clone() } else { Influences::default() },
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),

@@ -104,6 +104,8 @@ pub struct Access {
     pub control: Influences,
     /// Where the questions come from that calls before it ask, throwing if the answer is no.
     pub guards: Influences,
+    /// Where the questions come from that were waited for before it, here or in calls.
+    pub awaited: Influences,
     /// A write that makes sure by itself that what it was told to expect still holds: where that comes from.
     pub expects: Influences,
     /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`, an `add` whose answer
@@ -163,6 +165,8 @@ pub struct Summary {
     pub result: Influences,
     /// Where the conditions come from that decide whether it throws instead of returning.
     pub refusals: Influences,
+    /// Where the conditions come from that it waits for before it returns.
+    pub awaited: Influences,
     /// The name of the result, if a caller can name it.
     pub returns: Option<Name>,
     /// The class of the result, if it is always a new object of one class.
