@@ -273,7 +273,8 @@ impl Looking<'_> {
         })
     }
 
-    /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in.
+    /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in. Or a glance at
+    /// a volatile from outside, and the section that would have kept its writers out.
     fn section_pairs(&self, read: AccessId, write: &Access, influence: &Influence) -> Vec<(usize, usize)> {
         let read = self.access(read);
         let mut pairs = Vec::new();
@@ -287,9 +288,29 @@ impl Looking<'_> {
                 let later = &self.summary.sections[*second];
                 later.kind == earlier.kind
                     && (later.lock.same(&earlier.lock) || self.are_elements(&earlier.lock, &later.lock))
+                    || earlier.kind == LockKind::Own && self.keeps_writers_out(*second, read)
             }));
         }
+        if !pairs.is_empty() && !self.may_come_before(read, write) {
+            pairs.clear();
+        }
         pairs
+    }
+
+    /// Whether the code has a way from one access to the other: a task that was started before does not get what is
+    /// read later.
+    fn may_come_before(&self, read: &Access, write: &Access) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        outline.is_none_or(|outline| outline.may_follow(read.event, write.event))
+    }
+
+    /// Whether whoever writes a field, read here without a lock, holds the lock of a section.
+    fn keeps_writers_out(&self, section: usize, read: &Access) -> bool {
+        let around = &self.summary.sections[section];
+        let Some(variable) = self.variable(read).filter(|_| around.kind != LockKind::Own) else { return false };
+        let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
+        Relation::between(&read.base, &held)
+            .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
     }
 
     /// Whether it is a mistake, if another thread can get in between.

@@ -77,7 +77,8 @@ impl Finding<'_> {
                             }
                         }
                         // What it reads or writes of what it is given: a copy, `addAll`.
-                        let count = classfile::split_method(program.names.text(method.descriptor)).map_or(0, |(n, _)| n);
+                        let count =
+                            classfile::split_method(program.names.text(method.descriptor)).map_or(0, |(n, _)| n);
                         let given = &arguments[arguments.len().saturating_sub(count)..];
                         for effect in model.effects() {
                             let Target::Argument(index) = effect.target else { continue };
