@@ -2,7 +2,7 @@
 
 use classfile::edit::{ClassEditor, CodeEditor, Place, RawInstruction, Snippet, op};
 use classfile::{Access, ArrayKind, Error, Kind, text_of};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
@@ -13,6 +13,7 @@ use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, Si
 mod calls;
 mod loops;
 mod thread;
+mod unescaped;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -51,6 +52,8 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     thread: Option<u16>,
     /// For accesses to arrays in loops, where it is kept whether they need no probe.
     quiet: FxHashMap<u32, u16>,
+    /// In a constructor: writes to its own object that need no probe.
+    unescaped: FxHashSet<u32>,
     snippet: Snippet,
     is_edited: bool,
 }
@@ -97,6 +100,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             uninitialized,
             thread: None,
             quiet: FxHashMap::default(),
+            unescaped: FxHashSet::default(),
             snippet: Snippet::new(),
             is_edited: false,
         })
@@ -145,6 +149,9 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         let is_reference = self.is_reference(instruction);
         let is_write = instruction.opcode == op::PUTFIELD;
         if is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction) {
+            return Ok(());
+        }
+        if kind != FieldKind::Volatile && self.unescaped.contains(&instruction.pc) {
             return Ok(());
         }
         // The object goes to the top: [object] or [object value] are on the stack.

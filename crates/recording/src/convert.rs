@@ -14,6 +14,19 @@ use crate::rows::Row;
 /// Events of a thread that go into one chunk of the trace.
 const CHUNK: usize = 4096;
 
+/// Locks that a thread's list has room for, as in the runtime.
+const MOST_HELD: usize = 16;
+
+/// What a thread's records leave unsaid, since those before say it.
+#[derive(Clone, Default)]
+struct State {
+    segment: u64,
+    /// The activations around the innermost one, and that one.
+    activations: Vec<u64>,
+    /// Locks that it took for itself and did not leave yet, with their turns.
+    held: Vec<(LockId, u64)>,
+}
+
 /// Makes a trace of records, and keeps the numbers of both sides together.
 pub struct Converter {
     writer: StreamWriter<Vec<u8>>,
@@ -29,8 +42,8 @@ pub struct Converter {
     variables: FxHashMap<(u8, u32, u64, u32), VariableId>,
     locks: FxHashMap<u64, LockId>,
     barriers: FxHashMap<u64, BarrierId>,
-    /// Each thread's segment, by its number in the recording.
-    segments: Vec<u64>,
+    /// By the thread's number in the recording.
+    states: Vec<State>,
     pending: Vec<(Event, u64, Order)>,
     events: u64,
     broken: u64,
@@ -51,7 +64,7 @@ impl Converter {
             variables: FxHashMap::default(),
             locks: FxHashMap::default(),
             barriers: FxHashMap::default(),
-            segments: Vec::new(),
+            states: Vec::new(),
             pending: Vec::new(),
             events: 0,
             broken: 0,
@@ -144,16 +157,25 @@ impl Converter {
     }
 
     fn record(&mut self, number: u32, thread: ThreadId, record: Record<'_>) {
-        let segment = at(&mut self.segments, number);
+        let state = at(&mut self.states, number);
         if record.begins_segment {
-            *segment += 1;
+            state.segment += 1;
         }
-        if record.operation == record::SEGMENT {
-            *segment = record.numbers[0];
-            return;
+        match record.operation {
+            record::SEGMENT => {
+                state.segment = record.numbers[0];
+                return;
+            }
+            record::ENTER => state.activations.push(record.numbers[0]),
+            record::EXIT => {
+                state.activations.pop();
+            }
+            record::LOST => state.held.clear(),
+            _ => {}
         }
-        let segment = *segment;
-        let Some((action, order)) = self.action(record) else {
+        let segment = state.segment;
+        let Some((action, order)) = self.action(number, record) else {
+            self.broken += 1;
             return;
         };
         let has_site =
@@ -162,25 +184,35 @@ impl Converter {
         self.pending.push((Event { thread, site, stack: StackId(0), action }, segment, order));
     }
 
-    fn action(&mut self, record: Record<'_>) -> Option<(Action, Order)> {
+    fn action(&mut self, thread: u32, record: Record<'_>) -> Option<(Action, Order)> {
         let Record { operation, extra, numbers, .. } = record;
         Some(match operation {
             record::FIELD..=record::LAST_ACCESS => self.access(record),
             record::ACQUIRE..record::RELEASE => {
                 let (mode, cause) = how(operation - record::ACQUIRE);
-                let action = Action::Acquire {
-                    lock: self.lock(extra, numbers[0]),
-                    mode,
-                    cause,
-                    // 0 is no section.
-                    section: SectionId(record.site.wrapping_add(1)),
-                    activation: ActivationId(numbers[2]),
-                };
-                (action, Order::Turn(numbers[1]))
+                let (lock, turn) = (self.lock(extra, numbers[0]), numbers[1]);
+                let state = at(&mut self.states, thread);
+                if mode == Mode::Exclusive && state.held.len() < MOST_HELD {
+                    state.held.push((lock, turn));
+                }
+                // 0 is no section, and no activation.
+                let section = SectionId(record.site.wrapping_add(1));
+                let activation = ActivationId(state.activations.last().copied().unwrap_or_default());
+                (Action::Acquire { lock, mode, cause, section, activation }, Order::Turn(turn))
             }
             record::RELEASE..record::VOLATILE => {
                 let (mode, cause) = how(operation - record::RELEASE);
-                (Action::Release { lock: self.lock(extra, numbers[0]), mode, cause }, Order::Turn(numbers[1]))
+                let lock = self.lock(extra, numbers[0]);
+                let held = &mut at(&mut self.states, thread).held;
+                if let (Mode::Exclusive, Some(index)) = (mode, held.iter().rposition(|(one, _)| *one == lock)) {
+                    held.remove(index);
+                }
+                (Action::Release { lock, mode, cause }, Order::Turn(numbers[1]))
+            }
+            record::RELEASE_LAST => {
+                let (lock, turn) = at(&mut self.states, thread).held.pop()?;
+                let action = Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section };
+                (action, Order::Turn(turn + 1))
             }
             record::VOLATILE..=record::LAST_SYNC => {
                 let (kind, base) = match operation {

@@ -41,6 +41,8 @@ public final class Fissure {
     static final int LOST = 51;
     static final int WRITER = 52;
     static final int NEW = 53;
+    /** The lock that the thread took last is left. */
+    static final int RELEASE_LAST = 54;
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
 

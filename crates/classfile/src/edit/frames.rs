@@ -173,15 +173,14 @@ impl Kept {
             252..=254 => {
                 let had_none = self.locals == 0;
                 self.locals += usize::from(kind - SAME_FAR);
-                // What comes in the first place is nothing, since nothing is stored there.
-                match bytes.split_first() {
-                    Some((&TOP, rest)) if had_none => {
-                        let count = types.count.map(|count| count - 1);
-                        Ok((kind - 1, Types { count, bytes: rest }))
-                    }
-                    _ if had_none => Err(Error::Malformed("a frame has a local that was never stored".to_owned())),
-                    _ => Ok((kind, types)),
-                }
+                // What comes in the first place is nothing or `this` again, since nothing is stored there.
+                let rest = match bytes {
+                    _ if !had_none => return Ok((kind, types)),
+                    [TOP, rest @ ..] | [OBJECT, _, _, rest @ ..] => rest,
+                    _ => return Err(Error::Malformed("a frame has a local that was never stored".to_owned())),
+                };
+                let count = types.count.map(|count| count - 1);
+                Ok((kind - 1, Types { count, bytes: rest }))
             }
             FULL => {
                 let count = Cursor::new(bytes).u16()?;
@@ -357,6 +356,9 @@ mod tests {
         assert_eq!(frame(250, Some(0), &[]), (SAME_FAR, Some(0), vec![]), "so is `this`, which stays");
         assert_eq!(frame(253, Some(2), &[TOP, INT]), (252, Some(1), vec![INT]), "behind nothing comes a number");
         assert_eq!(frame(252, Some(1), &[INT]), (252, Some(1), vec![INT]), "and another one");
+        assert_eq!(frame(248, Some(0), &[]), (249, Some(0), vec![]), "all three are taken away");
+        assert_eq!(frame(252, Some(1), &[OBJECT, 0, 9]), (SAME_FAR, Some(0), vec![]), "`this` is told again");
+        assert_eq!(frame(253, Some(2), &[TOP, INT]), (253, Some(2), vec![TOP, INT]), "two more behind it");
         assert_eq!(frame(248, Some(0), &[]), (249, Some(0), vec![]), "all three are taken away");
         assert_eq!(frame(FULL, None, &[0, 0, 0, 1, INT]), (FULL, None, vec![0, 1, OBJECT, 0, 9, 0, 1, INT]));
         assert_eq!(frame(FULL, None, &[0, 2, TOP, INT, 0, 0]), (FULL, None, vec![0, 2, OBJECT, 0, 9, INT, 0, 0]));
