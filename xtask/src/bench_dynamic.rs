@@ -49,7 +49,9 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     let sources = fs::read_dir(top().join("benches/dynamic")).context("cannot list the programs")?;
     let sources: Vec<PathBuf> = sources.map(|source| Ok(source?.path())).collect::<Result<_>>()?;
     process::run(Command::new(jdk.program("javac")).arg("-d").arg(&classes).args(sources))?;
-    println!("best of {ROUNDS}; all accesses and those kept in a hundredth of the work; most heap in use after a collection");
+    println!(
+        "best of {ROUNDS}; all accesses and those kept in a hundredth of the work; most heap in use after a collection"
+    );
     println!(
         "{:18} {:>7} {:>9} {:>6} {:>7} {:>6} {:>11} {:>11} {:>9} {:>8} {:>6}",
         "program", "bare s", "record s", "ratio", "run s", "ratio", "events", "of 1/100", "kept", "heap MB", "ratio"
@@ -92,8 +94,10 @@ impl Bench {
             recorded = recorded.min(timed_record.seconds);
             events = timed_record.events();
             if round == 0 {
-                run = timed(self.fissure("run").args(["--min-evidence", "observed", "--"]).args(self.java(&[], program)))?
-                    .seconds;
+                run = timed(
+                    self.fissure("run").args(["--min-evidence", "observed", "--"]).args(self.java(&[], program)),
+                )?
+                .seconds;
             }
         }
         let all = timed(&mut self.record(&["--no-filter"], &[SMALL], program))?.events();

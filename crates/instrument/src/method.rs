@@ -11,6 +11,7 @@ use crate::shadow::IDENTITY;
 use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
 mod calls;
+mod detours;
 mod loops;
 mod thread;
 mod unescaped;
@@ -52,6 +53,8 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     thread: Option<u16>,
     /// For accesses to arrays in loops, where it is kept whether they need no probe.
     quiet: FxHashMap<u32, u16>,
+    /// By the offset of a `monitorexit` in a handler that covers itself: the handler, and the variable with the lock.
+    detours: FxHashMap<u32, (u32, u16)>,
     /// In a constructor: writes to its own object that need no probe.
     unescaped: FxHashSet<u32>,
     snippet: Snippet,
@@ -100,6 +103,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             uninitialized,
             thread: None,
             quiet: FxHashMap::default(),
+            detours: FxHashMap::default(),
             unescaped: FxHashSet::default(),
             snippet: Snippet::new(),
             is_edited: false,
@@ -134,6 +138,14 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
                 }
                 op::MONITOREXIT if families.monitors => {
                     let site = self.site(instruction.pc, What::Leave);
+                    if let Some(&(handler, lock)) = self.detours.get(&instruction.pc) {
+                        self.snippet.load(Kind::Reference, lock).push_int(site, &mut self.class.pool)?;
+                        self.call(Probe::Leaving)?;
+                        self.code.add_detour(handler, &self.snippet);
+                        self.snippet.clear();
+                        self.is_edited = true;
+                        continue;
+                    }
                     self.snippet.dup().push_int(site, &mut self.class.pool)?;
                     self.call(Probe::Leaving)?;
                     self.insert(instruction.pc, Place::Before);

@@ -5,14 +5,15 @@ use std::io;
 use rustc_hash::FxHashMap;
 use trace::{
     Access, Action, ActivationId, BarrierId, Cause, Event, Frame, Interval, LockId, MethodId, Mode, ObjectId, Order,
-    Part, SectionId, SiteId, StackId, StreamWriter, StringId, SyncKind, Tables, Thing, ThreadId, UnitId, VariableId,
+    Part, SectionId, SiteId, StackId, StreamWriter, StringId, SyncKind, Tables, Thing, ThreadEvents, ThreadId, UnitId,
+    VariableId,
 };
 
 use crate::record::{self, Record, Word};
 use crate::rows::Row;
 
 /// Events of a thread that go into one chunk of the trace.
-const CHUNK: usize = 4096;
+const CHUNK: u32 = 4096;
 
 /// Locks that a thread's list has room for, as in the runtime.
 const MOST_HELD: usize = 16;
@@ -39,12 +40,13 @@ pub struct Converter {
     methods: FxHashMap<SiteId, MethodId>,
     units: FxHashMap<u32, UnitId>,
     threads: Vec<Option<ThreadId>>,
-    variables: FxHashMap<(u8, u32, u64, u32), VariableId>,
+    /// By object, and by kind, field or class and index.
+    variables: FxHashMap<(u64, u64), VariableId>,
     locks: FxHashMap<u64, LockId>,
     barriers: FxHashMap<u64, BarrierId>,
     /// By the thread's number in the recording.
     states: Vec<State>,
-    pending: Vec<(Event, u64, Order)>,
+    pending: ThreadEvents,
     events: u64,
     broken: u64,
 }
@@ -65,7 +67,7 @@ impl Converter {
             locks: FxHashMap::default(),
             barriers: FxHashMap::default(),
             states: Vec::new(),
-            pending: Vec::new(),
+            pending: ThreadEvents::new(ThreadId::default()),
             events: 0,
             broken: 0,
         })
@@ -131,6 +133,7 @@ impl Converter {
     /// Some records of one thread, in its order. What they refer to has its rows already.
     pub(crate) fn records(&mut self, number: u32, records: &[u64]) -> io::Result<()> {
         let thread = self.thread(number);
+        self.pending.begin(thread);
         let mut at = 0;
         while at < records.len() {
             let Some(length) = record::length(record::operation(records[at])) else {
@@ -140,18 +143,17 @@ impl Converter {
             let Some(numbers) = records.get(at..at + length) else { break };
             at += length;
             self.record(number, thread, Record::new(numbers));
-            if self.pending.len() >= CHUNK {
-                self.flush(thread)?;
+            if self.pending.count() >= CHUNK {
+                self.flush()?;
             }
         }
-        self.flush(thread)
+        self.flush()
     }
 
-    fn flush(&mut self, thread: ThreadId) -> io::Result<()> {
-        if !self.pending.is_empty() {
-            self.events += self.pending.len() as u64;
-            self.writer.chunk(thread, &self.pending, &self.tables)?;
-            self.pending.clear();
+    fn flush(&mut self) -> io::Result<()> {
+        if self.pending.count() > 0 {
+            self.events += u64::from(self.pending.count());
+            self.writer.write(&mut self.pending, &self.tables)?;
         }
         Ok(())
     }
@@ -181,7 +183,7 @@ impl Converter {
         let has_site =
             !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST | record::NEW);
         let site = self.sites.get(record.site as usize).filter(|_| has_site).copied().unwrap_or_default();
-        self.pending.push((Event { thread, site, stack: StackId(0), action }, segment, order));
+        self.pending.push(&Event { thread, site, stack: StackId(0), action }, segment, order);
     }
 
     fn action(&mut self, thread: u32, record: Record<'_>) -> Option<(Action, Order)> {
@@ -285,7 +287,9 @@ impl Converter {
     }
 
     fn variable(&mut self, kind: u8, name: u32, object: u64, index: u32) -> VariableId {
-        if let Some(&variable) = self.variables.get(&(kind, name, object, index)) {
+        // A name has 24 bits, a kind six.
+        let key = (object, u64::from(kind) << 56 | u64::from(name) << 32 | u64::from(index));
+        if let Some(&variable) = self.variables.get(&key) {
             return variable;
         }
         let (names, part) = match kind {
@@ -295,7 +299,7 @@ impl Converter {
         };
         let name_id = names.get(name as usize).copied().unwrap_or_default();
         let variable = self.tables.push_variable(Thing { name: name_id, object: ObjectId(object), part });
-        self.variables.insert((kind, name, object, index), variable);
+        self.variables.insert(key, variable);
         variable
     }
 

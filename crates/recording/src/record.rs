@@ -41,6 +41,7 @@ pub(crate) struct Record<'a> {
 }
 
 /// How many numbers a record of this operation has, the first included. `None` if there is no such operation.
+#[inline]
 pub(crate) fn length(operation: u8) -> Option<usize> {
     Some(match operation {
         // Object, then the replaced word, then the reads since.
@@ -58,11 +59,13 @@ pub(crate) fn length(operation: u8) -> Option<usize> {
     })
 }
 
+#[inline]
 pub(crate) fn operation(head: u64) -> u8 {
     (head & 0x3f) as u8
 }
 
 impl<'a> Record<'a> {
+    #[inline]
     pub(crate) fn new(numbers: &'a [u64]) -> Record<'a> {
         let head = numbers[0];
         Record {
