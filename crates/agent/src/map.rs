@@ -5,9 +5,11 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use std::{ptr, thread};
 
 use recording::{CHUNK_HEAD, CHUNK_MARK, EVENTS, chunk_head};
 
@@ -15,6 +17,11 @@ use recording::{CHUNK_HEAD, CHUNK_MARK, EVENTS, chunk_head};
 const PAGE: usize = 4096;
 const FIRST_PIECE: usize = 1 << 20;
 const LARGEST_PIECE: usize = 1 << 25;
+/// What the file system counts in.
+const BLOCK: u64 = 512;
+/// How long the application waits for a reader that makes no progress.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(5);
 /// As in the records of the runtime.
 const END_OF_CHUNK: u64 = 63;
 
@@ -23,6 +30,7 @@ pub(crate) struct Events {
     /// Bytes of the file that are allocated.
     length: u64,
     limit: u64,
+    backlog: u64,
     /// The piece that chunks are now cut from: where its rest begins, and how long that is.
     rest: *mut u8,
     left: usize,
@@ -33,9 +41,9 @@ pub(crate) struct Events {
 unsafe impl Send for Events {}
 
 impl Events {
-    pub(crate) fn create(folder: &Path, limit: u64) -> io::Result<Events> {
+    pub(crate) fn create(folder: &Path, limit: u64, backlog: u64) -> io::Result<Events> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(folder.join(EVENTS))?;
-        Ok(Events { file, length: 0, limit, rest: ptr::null_mut(), left: 0, piece: FIRST_PIECE })
+        Ok(Events { file, length: 0, limit, backlog, rest: ptr::null_mut(), left: 0, piece: FIRST_PIECE })
     }
 
     /// The address of a new chunk, whose head is written. It stays mapped as long as the JVM runs.
@@ -67,11 +75,31 @@ impl Events {
         }
     }
 
+    /// Waits while too much is not read yet, as long as somebody reads.
+    fn wait_for_reader(&self, piece: usize) -> io::Result<()> {
+        let mut last = u64::MAX;
+        let mut patience = PATIENCE;
+        while self.backlog != 0 {
+            let used = self.file.metadata()?.blocks() * BLOCK;
+            if used + piece as u64 <= self.backlog {
+                break;
+            }
+            patience = if used < last { PATIENCE } else { patience.saturating_sub(PAUSE) };
+            last = used;
+            if patience.is_zero() {
+                return Err(io::Error::other(format!("{} MB of records wait to be read", used >> 20)));
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
     fn next_piece(&mut self, size: usize) -> io::Result<()> {
         let piece = self.piece.max(size);
         if self.limit != 0 && self.length + piece as u64 > self.limit {
             return Err(io::Error::other(format!("the limit of {} MB is reached", self.limit >> 20)));
         }
+        self.wait_for_reader(piece)?;
         allocate(&self.file, self.length, piece)?;
         // SAFETY: a new shared mapping of allocated bytes of our own file; nothing else refers to it.
         let address = unsafe {

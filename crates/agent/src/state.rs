@@ -44,13 +44,13 @@ impl Agent {
     pub(crate) fn create(jvmti: Jvmti, options: &Options) -> Result<Agent, String> {
         let folder = folder(options).map_err(|error| told("make a folder in", &options.folder, &error))?;
         let trouble = |error: io::Error| told("write to", &folder, &error);
-        let events = Events::create(&folder, options.limit).map_err(trouble)?;
+        let events = Events::create(&folder, options.limit, options.backlog).map_err(trouble)?;
         // Last, as this file makes the folder a recording.
         let names = Names::create(&folder).map_err(trouble)?;
         let (include, exclude) = globs(&options.include, &options.exclude);
         Ok(Agent {
             jvmti,
-            plan: RwLock::new(Plan { include, exclude, ..Plan::default() }),
+            plan: RwLock::new(Plan { include, exclude, skips_unescaped: !options.no_filter, ..Plan::default() }),
             sites: Mutex::new(Sites::new()),
             class_path: jvmti.property(c"java.class.path").unwrap_or_default(),
             waits_for_plan: options.waits_for_plan,

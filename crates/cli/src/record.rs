@@ -120,7 +120,7 @@ struct Trace {
 
 impl Trace {
     fn of(jvm: &Path) -> Result<Trace> {
-        let follow = Follow::new(jvm).with_context(|| format!("cannot read `{}`", jvm.display()))?;
+        let follow = Follow::consuming(jvm).with_context(|| format!("cannot read `{}`", jvm.display()))?;
         Ok(Trace { follow, file: None, bytes: Vec::new() })
     }
 

@@ -1,11 +1,12 @@
 //! Follows the files of a recording while they grow.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::consumed::Consumed;
 use crate::convert::Converter;
 use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, ROWS};
 use crate::record;
@@ -17,6 +18,7 @@ const PIECE: usize = 1 << 18;
 const PAUSE: Duration = Duration::from_millis(20);
 
 struct Chunk {
+    start: u64,
     /// 0 if several threads take turns.
     thread: u32,
     /// Whose records come now, where threads take turns.
@@ -52,6 +54,8 @@ pub struct Follow {
     chunks: Vec<Chunk>,
     converter: Converter,
     about: Recording,
+    /// What was read is given back to the disk, if this is so.
+    consumed: Option<Consumed>,
 }
 
 impl Follow {
@@ -67,7 +71,13 @@ impl Follow {
             chunks: Vec::new(),
             converter: Converter::new()?,
             about: Recording::default(),
+            consumed: None,
         })
+    }
+
+    /// The same, and gives the space of records back that were read. Nobody can read them again.
+    pub fn consuming(folder: &Path) -> io::Result<Follow> {
+        Ok(Follow { consumed: Some(Consumed::default()), ..Follow::new(folder)? })
     }
 
     /// Whether a folder is a recording.
@@ -78,10 +88,10 @@ impl Follow {
     /// Reads what is new; whether there was anything.
     pub fn poll(&mut self) -> io::Result<bool> {
         if self.rows.is_none() {
-            self.rows = open(&self.folder.join(ROWS))?;
+            self.rows = open(&self.folder.join(ROWS), false)?;
         }
         if self.events.is_none() {
-            self.events = open(&self.folder.join(EVENTS))?;
+            self.events = open(&self.folder.join(EVENTS), self.consumed.is_some())?;
         }
         let before = self.converter.events();
         self.find_chunks()?;
@@ -90,6 +100,8 @@ impl Follow {
         for mut chunk in chunks.drain(..) {
             if !self.drain(&mut chunk)? {
                 open.push(chunk);
+            } else if let (Some(consumed), Some(events)) = (&mut self.consumed, &self.events) {
+                consumed.add(chunk.start..chunk.end, events);
             }
         }
         self.chunks = open;
@@ -144,6 +156,7 @@ impl Follow {
                 return Ok(());
             }
             self.chunks.push(Chunk {
+                start: self.next_chunk,
                 thread: number(8) as u32,
                 writer: 0,
                 at: self.next_chunk + CHUNK_HEAD as u64,
@@ -249,8 +262,8 @@ fn note(about: &mut Recording, row: Row) {
     }
 }
 
-fn open(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
+fn open(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
+    match OpenOptions::new().read(true).write(for_writing).open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),

@@ -27,6 +27,8 @@ final class FissureThread {
     private static final int MOST_KNOWN = 1 << 16;
     /** Other threads whose segments a thread remembers to have reached it. */
     private static final int LEARNED = 16;
+    /** Locks that a thread remembers to hold, as in crates/recording/src/convert.rs. */
+    private static final int MOST_HELD = 16;
 
     static final int THREAD_SHIFT = 42;
     /** So that no thread's word is negative. */
@@ -91,6 +93,22 @@ final class FissureThread {
     private long[] known = NONE;
     /** Words of other threads: the latest segment of each that has reached this thread. */
     private long[] learned;
+
+    /** Locks that the thread holds alone, innermost last; the reader of its records keeps the same list. */
+    private FissureMore[] held;
+    private long[] heldTurns;
+    private int heldCount;
+
+    /** What is known of the classes of objects that the thread asked about last. */
+    private FissureClass.Facts facts0;
+    private FissureClass.Facts facts1;
+
+    /** Objects without a field for their number that the thread asked about last. */
+    private FissureEntry entry0;
+    private FissureEntry entry1;
+    private FissureEntry entry2;
+    private FissureEntry entry3;
+    private int nextEntry;
 
     /** The arrays that the thread touched last. */
     private FissureArray array0;
@@ -169,6 +187,83 @@ final class FissureThread {
 
     private static long last(long learned, long word) {
         return learned >>> THREAD_SHIFT == word >>> THREAD_SHIFT ? learned : 0;
+    }
+
+    FissureClass.Facts facts(Class<?> type) {
+        FissureClass.Facts facts = facts0;
+        if (facts != null && facts.type.refersTo(type)) {
+            return facts;
+        }
+        facts = facts1;
+        if (facts == null || !facts.type.refersTo(type)) {
+            facts = FissureClass.ALL.get(type);
+        }
+        facts1 = facts0;
+        facts0 = facts;
+        return facts;
+    }
+
+    /** The entry of an object that has no field for its number. */
+    FissureEntry entry(Object o) {
+        FissureEntry entry = lastEntry(o);
+        if (entry == null) {
+            entry = FissureTable.of(this, o);
+            switch (nextEntry++ & 3) {
+                case 0 -> entry0 = entry;
+                case 1 -> entry1 = entry;
+                case 2 -> entry2 = entry;
+                default -> entry3 = entry;
+            }
+        }
+        return entry;
+    }
+
+    /** The same if it was asked for lately, else null. To compute an object's hash is slow while it is locked. */
+    FissureEntry lastEntry(Object o) {
+        FissureEntry entry = entry0;
+        if (entry != null && entry.refersTo(o)) {
+            return entry;
+        }
+        entry = entry1;
+        if (entry != null && entry.refersTo(o)) {
+            return entry;
+        }
+        entry = entry2;
+        if (entry != null && entry.refersTo(o)) {
+            return entry;
+        }
+        entry = entry3;
+        return entry != null && entry.refersTo(o) ? entry : null;
+    }
+
+    /** The thread has taken a lock for itself in this turn, and that is written. */
+    private void hold(FissureMore lock, long turn) {
+        if (held == null) {
+            heldTurns = new long[MOST_HELD];
+            held = new FissureMore[MOST_HELD];
+        }
+        if (heldCount < MOST_HELD) {
+            heldTurns[heldCount] = turn;
+            held[heldCount++] = lock;
+        }
+    }
+
+    /** Whether a lock that is left in this turn is the one that was taken last, and in the turn before. */
+    private boolean holdsLast(FissureMore lock, long turn) {
+        int last = heldCount - 1;
+        return last >= 0 && held[last] == lock && heldTurns[last] + 1 == turn;
+    }
+
+    private void unhold(FissureMore lock) {
+        for (int at = heldCount - 1; at >= 0; at--) {
+            if (held[at] == lock) {
+                heldCount--;
+                System.arraycopy(held, at + 1, held, at, heldCount - at);
+                System.arraycopy(heldTurns, at + 1, heldTurns, at, heldCount - at);
+                held[heldCount] = null;
+                return;
+            }
+        }
     }
 
     /** The state of an array that the thread touched lately, or null. */
@@ -303,6 +398,9 @@ final class FissureThread {
             lost = 0;
             endSegment();
             append(Fissure.LOST, 0, 0, count);
+            while (heldCount > 0) {
+                held[--heldCount] = null;
+            }
         }
         return (long) site << 32 | (long) extra << 8 | segmentBit() | op;
     }
@@ -375,9 +473,32 @@ final class FissureThread {
             waitingFor = null;
             lock.hasAgain(this, waitingDepth);
             endSegment();
-            int op = Fissure.ACQUIRE + (waitingShared ? 3 : 2);
-            append(op, lock.type, waitingSite, lock.id, lock.turn(waitingShared), activation);
+            acquired(2, lock, waitingShared, waitingSite);
         }
+    }
+
+    /** Writes that a lock is taken; {@code how} is 0, or 2 if it is taken again after a wait. */
+    void acquired(int how, FissureMore lock, boolean shared, int site) {
+        long turn = lock.turn(shared);
+        append(Fissure.ACQUIRE + how + (shared ? 1 : 0), lock.type, site, lock.id, turn);
+        if (!shared) {
+            hold(lock, turn);
+        }
+    }
+
+    /** Writes that a lock is left; {@code how} is 0, or 2 if it is left to wait. */
+    void released(int how, FissureMore lock, boolean shared, int site) {
+        long turn = lock.turn(shared);
+        if (shared) {
+            append(Fissure.RELEASE + how + 1, lock.type, site, lock.id, turn);
+            return;
+        }
+        if (how == 0 && holdsLast(lock, turn)) {
+            append(Fissure.RELEASE_LAST, 0, site);
+        } else {
+            append(Fissure.RELEASE + how, lock.type, site, lock.id, turn);
+        }
+        unhold(lock);
     }
 
     void enter(int site) {
