@@ -1,5 +1,6 @@
 //! `fissure check`: class files in, report out.
 
+use std::cell::OnceCell;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -73,7 +74,8 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
     args.settings.check(&program)?;
-    let checked = detect_static::check_with(&program, detectors, options(args));
+    let whole = OnceCell::new();
+    let checked = detect_static::check_keeping(&program, detectors, options(args), &whole);
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
@@ -88,6 +90,9 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
         suspicions: Vec::new(),
         plan: String::new(),
     };
+    // The command is about to end: nobody waits for millions of small pieces to be freed.
+    std::mem::forget(whole);
+    std::mem::forget(program);
     if let Some((cache, key_before)) = &kept {
         // What changed while it was read belongs to no key.
         if key(args, detectors, &jdk)? == *key_before {

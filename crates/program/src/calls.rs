@@ -62,6 +62,8 @@ pub struct Calls {
     made: Arc<FxHashSet<ClassName>>,
     callers: Edges,
     callees: Edges,
+    /// By method: its calls that have many targets, each once.
+    many: Vec<Box<[MethodName]>>,
     /// What the calls that the program's code has may run.
     resolved: FxHashMap<(CallKind, MethodName), Targets>,
     /// By method that the program's code calls: what the library says of it, if anything.
@@ -81,6 +83,7 @@ impl Calls {
             made: program.made.clone(),
             callers: Edges::default(),
             callees: Edges::default(),
+            many: Vec::new(),
             resolved: FxHashMap::default(),
             modelled: FxHashMap::default(),
             behind: Vec::new(),
@@ -116,6 +119,11 @@ impl Calls {
     /// Each call that the program's code has, once, in no order.
     pub fn distinct(&self) -> impl ParallelIterator<Item = (CallKind, MethodName, &[MethodId])> {
         self.resolved.par_iter().map(|((kind, method), targets)| (*kind, *method, targets.known()))
+    }
+
+    /// The calls of a method's own code that have many targets.
+    pub(crate) fn with_many_targets(&self, method: MethodId) -> &[MethodName] {
+        &self.many[method.index()]
     }
 
     /// The calls of a method's own code, each once.
@@ -265,9 +273,12 @@ impl Calls {
             own.extend(mentions.lambdas.iter().filter_map(|lambda| self.hierarchy.resolve_name(program, *lambda)));
             own.sort_unstable();
             own.dedup();
-            own
+            let numbered = calls.iter().zip(&mentions.calls);
+            let many = numbered.filter(|(call, _)| targets[**call as usize] == Targets::Many);
+            (own, many.map(|(_, (_, called))| *called).collect())
         });
-        let callees: Vec<Vec<MethodId>> = callees.collect();
+        let (callees, many): (Vec<Vec<MethodId>>, Vec<Box<[MethodName]>>) = callees.unzip();
+        self.many = many;
         self.callers = Edges::reversed(&callees);
         self.callees = Edges::of_lists(&callees);
         self.resolved = list.into_iter().zip(targets).collect();

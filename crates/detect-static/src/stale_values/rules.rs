@@ -275,7 +275,7 @@ impl Looking<'_> {
 
     /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in. Or a glance at
     /// a volatile from outside, and the section that would have kept its writers out.
-    fn section_pairs(&self, read: AccessId, write: &Access, influence: &Influence) -> Vec<(usize, usize)> {
+    pub(super) fn section_pairs(&self, read: AccessId, write: &Access, influence: &Influence) -> Vec<(usize, usize)> {
         let read = self.access(read);
         let mut pairs = Vec::new();
         // Two accesses of one call are the callee's business.

@@ -485,6 +485,6 @@ pub(super) fn extend(mut name: Name, steps: &[NameStep]) -> Name {
     if name.steps.len() + steps.len() > MAX_STEPS {
         return Name::start(Start::Unknown);
     }
-    name.steps.extend(steps.iter().copied());
+    name.steps.extend_from_slice(steps);
     name
 }
