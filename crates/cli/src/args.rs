@@ -6,6 +6,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use program::thread::World;
 
+use crate::assume::AssumeArgs;
 use crate::analyze::AnalyzeArgs;
 use crate::convert::TraceArgs;
 use crate::record::RecordArgs;
@@ -138,6 +139,9 @@ pub(crate) struct SettingArgs {
     /// that from the right; may be repeated. A method that takes locks is atomic as far as they make it so
     #[arg(long = "atomic", value_name = "CLASS.METHOD")]
     atomic: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) assume: AssumeArgs,
 }
 
 impl SettingArgs {

@@ -377,9 +377,19 @@ impl Pairs {
             let firsts = open.firsts.iter().filter(|first| inside.is_none() || first.inside != inside);
             firsts.map(|first| Unit::new(thread, first, thread, second)).collect()
         };
-        self.seen[suspicion].units += u64::from(!units.is_empty());
-        for unit in units {
-            self.unit(suspicion, unit);
+        if units.is_empty() {
+            return;
+        }
+        let seen = &mut self.seen[suspicion];
+        seen.units += 1;
+        // Beyond, nobody counts what happens how often.
+        if seen.observed < Pairs::MOST_COUNTED {
+            seen.asked += 1;
+            let mut is_observed = false;
+            for unit in units {
+                is_observed |= self.unit(suspicion, unit) == Some(Evidence::Observed);
+            }
+            self.seen[suspicion].observed += u64::from(is_observed);
         }
     }
 
@@ -398,16 +408,16 @@ impl Pairs {
         }
     }
 
-    fn unit(&mut self, suspicion: usize, unit: Unit) {
+    /// Asks who comes in between. What speaks for it, if something does.
+    fn unit(&mut self, suspicion: usize, unit: Unit) -> Option<Evidence> {
         let seen = &self.seen[suspicion];
         // What did not run is never more than predicted.
-        if seen.observed >= Pairs::MOST_COUNTED || (!unit.has_run && seen.observed > 0) {
-            return;
+        if !unit.has_run && seen.observed > 0 {
+            return None;
         }
         if let Some(support) = self.support(&unit, suspicion) {
-            self.seen[suspicion].observed += u64::from(support.evidence == Evidence::Observed);
             self.seen[suspicion].add(support);
-            return;
+            return Some(support.evidence);
         }
         let seen = &mut self.seen[suspicion];
         let (first, second) = (unit.first, unit.second);
@@ -425,6 +435,7 @@ impl Pairs {
         if seen.observed == 0 && seen.waiting.len() < Pairs::MOST_WAITING && seen.known.insert(key) {
             seen.waiting.push(unit);
         }
+        None
     }
 
     /// What the run says about each suspicion, at its end.

@@ -27,7 +27,8 @@ pub(super) struct Seen {
     pub(super) begun: Vec<Record>,
     /// Locks that different threads took in the method, whichever way they went in it.
     pub(super) taken: Vec<(LockId, Record)>,
-    /// Units that somebody came in between.
+    /// Units that were asked about, and those of them that somebody came in between.
+    pub(super) asked: u64,
     pub(super) observed: u64,
 }
 

@@ -32,6 +32,7 @@ fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
         interleaving: Vec::new(),
         fix: String::new(),
         count: 1,
+        executions: 0,
         sections: None,
     };
     let (first, second) = (first.to_vec(), second.to_vec());
