@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use program::thread::World;
 
-use crate::assume::AssumeArgs;
 use crate::analyze::AnalyzeArgs;
+use crate::assume::AssumeArgs;
 use crate::convert::TraceArgs;
 use crate::record::RecordArgs;
 use crate::run::RunArgs;

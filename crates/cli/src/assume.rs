@@ -56,8 +56,7 @@ impl Assumed {
     pub(crate) fn of(program: &Program, args: &AssumeArgs) -> Assumed {
         let mut assumed = Assumed::default();
         assumed.annotations(program);
-        for (names, methods) in
-            [(&args.assume_atomic, &mut assumed.atomic), (&args.assume_mover, &mut assumed.movers)]
+        for (names, methods) in [(&args.assume_atomic, &mut assumed.atomic), (&args.assume_mover, &mut assumed.movers)]
         {
             for name in names {
                 let named = methods_named(program, name);
@@ -147,8 +146,7 @@ impl Assumed {
                 let _ = writeln!(plan, "enter\t{}\t{name}\t{descriptor}", class.replace('.', "/"));
             }
         }
-        let lists =
-            [(ATOMIC, &self.atomic), (MOVER, &self.movers), (GUARDED, &self.guarded), (SILENT, &self.silent)];
+        let lists = [(ATOMIC, &self.atomic), (MOVER, &self.movers), (GUARDED, &self.guarded), (SILENT, &self.silent)];
         for (word, names) in lists {
             for name in names {
                 let _ = writeln!(plan, "{word}\t{name}");

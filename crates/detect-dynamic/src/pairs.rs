@@ -305,7 +305,7 @@ impl Pairs {
         if !self.is_preparation(event.thread, object) {
             self.index.add(event.thread, held, access);
         }
-        self.turns.access(event.thread, object, &access, &self.clocks);
+        self.turns.access(event.thread, &access, &self.clocks, tables);
         self.know(event.site, tables);
         let roles = self.sites[event.site.index()].take().unwrap_or_default();
         if !roles.is_empty() {

@@ -17,7 +17,7 @@ const RECORD_BYTES: usize = 200;
 /// What judges the events of one JVM.
 pub(super) enum Judge {
     Suspicions(Box<Pairs>),
-    Units(UnitsJudge),
+    Units(Box<UnitsJudge>),
 }
 
 /// The detectors of units that are not inferred.
@@ -85,7 +85,8 @@ impl Judge {
         let (batch, findings) = (Vec::new(), Vec::new());
         let assumed = Assumed::from_plan(plan);
         let assumptions = assumed.assumptions();
-        Judge::Units(UnitsJudge { units, detectors, batch, findings, assumed, assumptions, most, seen: 0 })
+        let judge = UnitsJudge { units, detectors, batch, findings, assumed, assumptions, most, seen: 0 };
+        Judge::Units(Box::new(judge))
     }
 
     pub(super) fn on_events(&mut self, events: &[Event], tables: &Tables) {

@@ -138,8 +138,12 @@ impl Watch {
 
     /// Everything that the answer depends on.
     fn key(&self, paths: &[PathBuf]) -> Result<Key> {
-        let settings =
-            ["run".to_owned(), format!("{:?}", self.settings), format!("{:?}", self.assume), format!("{:?}", self.units)];
+        let settings = [
+            "run".to_owned(),
+            format!("{:?}", self.settings),
+            format!("{:?}", self.assume),
+            format!("{:?}", self.units),
+        ];
         let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?;
         Ok(key.with(&input::files(paths)?))
     }

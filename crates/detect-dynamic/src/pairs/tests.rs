@@ -328,6 +328,13 @@ fn who_takes_turns_by_something_else_is_kept_apart() {
     let others = [("A", 1), ("B", 2), ("A", 3), ("C", 4), ("B", 5), ("A", 6)];
     let others = others.map(|(thread, number)| turn(thread, &format!("Log.lines@{number}"), "give")).concat();
     assert_eq!(evidence(&others, true), PREDICTED, "never the same thing");
+    // Each hands it on to the next by a queue of their own.
+    let stage = |thread: &str, from: u32, to: u32| {
+        let (take, give) = (format!("Queue@{from}{{}}"), format!("Queue@{to}{{}}"));
+        format!("{}{}{}", done(thread, &take, "take"), unit(thread), done(thread, &give, "give"))
+    };
+    let line = ["A", "B", "C", "D", "E"].iter().zip(20..).map(|(thread, queue)| stage(thread, queue, queue + 1));
+    assert_eq!(evidence(&line.collect::<String>(), true), None, "from stage to stage");
     let between = unit("A").replacen("A|rel(l)|\n", &format!("A|rel(l)|\n{}", pool("B")), 1);
     let between = format!("{}{between}{}", done("A", "Pool.free@9", "take"), done("A", "Pool.free@9", "give"));
     assert_eq!(evidence(&format!("{turns}{between}"), true), OBSERVED);

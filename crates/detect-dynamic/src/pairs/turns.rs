@@ -2,14 +2,14 @@
 //! ticket, a compare-and-set.
 //!
 //! All of these look alike in a run. Whoever had the variable last writes something else afterwards, and whoever has it
-//! next looks there before: at the pool, the flag, the ticket. If that holds at every change of hands, by one and the
-//! same object, and what is done there before and what is done there after are different pieces of code, then it is no
-//! accident. Where threads only happen to run one after the other, they change hands anywhere, and soon in between.
+//! next looks there before: at the pool, the queue, the flag, the ticket. If that holds at every change of hands, by
+//! things of one kind, and what is done there before and what is done there after are different pieces of code, then it
+//! is no accident. Where threads only happen to run one after the other, they change hands anywhere, and soon in between.
 
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use trace::{ObjectId, SiteId, ThreadId, VariableId};
+use trace::{ObjectId, SiteId, Tables, ThreadId, VariableId};
 
 use super::clock::{Clock, Clocks};
 use super::records::{Access, Moment};
@@ -27,10 +27,16 @@ impl Through {
     }
 }
 
+/// The number of a name of variables, from 1.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Kind(u32);
+
 /// Something that a thread did to something.
 #[derive(Clone, Copy)]
 struct Done {
     what: Through,
+    /// The kind of thing: the name of a field, or the class of a container.
+    kind: Kind,
     site: SiteId,
     moment: Moment,
 }
@@ -65,7 +71,9 @@ impl Thread {
 
 /// What may be what the threads take turns by.
 struct Candidate {
-    what: Through,
+    kind: Kind,
+    /// The things of this kind that it was so far.
+    things: BTreeSet<Through>,
     /// Where it is looked at before, and where it is written after.
     before: BTreeSet<SiteId>,
     after: BTreeSet<SiteId>,
@@ -91,21 +99,23 @@ impl Watched {
         self.changes += 1;
         let looked_after = |done: &Done| taker.last(done.what).filter(|looked| looked.moment > done.moment);
         let handed = self.written.iter().filter_map(|done| Some((done, looked_after(done)?)));
-        let mut candidates = Vec::new();
+        let mut candidates: Vec<Candidate> = Vec::new();
         for (done, looked) in handed {
-            let known = match &mut self.candidates {
-                None => None,
-                Some(known) => match known.iter().position(|known| known.what == done.what) {
-                    Some(index) => Some(known.swap_remove(index)),
+            if candidates.iter().any(|candidate| candidate.kind == done.kind) {
+                continue;
+            }
+            let (mut before, mut after, mut things) = match &self.candidates {
+                None => Default::default(),
+                Some(known) => match known.iter().find(|known| known.kind == done.kind) {
+                    Some(known) => (known.before.clone(), known.after.clone(), known.things.clone()),
                     None => continue,
                 },
             };
-            let empty = || Candidate { what: done.what, before: BTreeSet::new(), after: BTreeSet::new() };
-            let mut candidate = known.unwrap_or_else(empty);
-            candidate.before.insert(looked.site);
-            candidate.after.insert(done.site);
-            if candidate.before.is_disjoint(&candidate.after) {
-                candidates.push(candidate);
+            before.insert(looked.site);
+            after.insert(done.site);
+            if before.is_disjoint(&after) {
+                things.insert(done.what);
+                candidates.push(Candidate { kind: done.kind, things, before, after });
             }
         }
         self.candidates = Some(candidates);
@@ -114,7 +124,7 @@ impl Watched {
     /// Whether it changed hands, and always through the same thing, which is none of these.
     fn is_in_turns(&self, parts: &[Through]) -> bool {
         let mut candidates = self.candidates.iter().flatten();
-        candidates.any(|candidate| !parts.contains(&candidate.what))
+        candidates.any(|candidate| !parts.iter().any(|part| candidate.things.contains(part)))
     }
 }
 
@@ -123,6 +133,9 @@ impl Watched {
 pub(super) struct Turns {
     threads: FxHashMap<ThreadId, Thread>,
     watched: FxHashMap<VariableId, Watched>,
+    names: FxHashMap<String, Kind>,
+    /// By variable, as far as they were asked for.
+    kinds: Vec<Kind>,
 }
 
 impl Turns {
@@ -147,9 +160,10 @@ impl Turns {
         self.has_left(thread, access.variable);
     }
 
-    pub(super) fn access(&mut self, thread: ThreadId, object: ObjectId, access: &Access, clocks: &Clocks) {
-        let what = Through::of(object, access.variable);
-        let done = Done { what, site: access.site, moment: access.moment };
+    pub(super) fn access(&mut self, thread: ThreadId, access: &Access, clocks: &Clocks, tables: &Tables) {
+        let what = Through::of(tables.variable(access.variable).object, access.variable);
+        let kind = self.kind(access.variable, tables);
+        let done = Done { what, kind, site: access.site, moment: access.moment };
         let own = self.threads.entry(thread).or_default();
         if access.writes && !own.left.is_empty() {
             let watched = &mut self.watched;
@@ -171,6 +185,18 @@ impl Turns {
         }
         // What it does now comes before what it does next.
         self.threads.entry(thread).or_default().add(done);
+    }
+
+    fn kind(&mut self, variable: VariableId, tables: &Tables) -> Kind {
+        if variable.index() >= self.kinds.len() {
+            self.kinds.resize(variable.index() + 1, Kind::default());
+        }
+        let known = &mut self.kinds[variable.index()];
+        if *known == Kind::default() {
+            let next = Kind(self.names.len() as u32 + 1);
+            *known = *self.names.entry(tables.variable_name(variable)).or_insert(next);
+        }
+        *known
     }
 
     fn has_left(&mut self, thread: ThreadId, variable: VariableId) {

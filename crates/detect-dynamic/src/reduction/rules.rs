@@ -10,8 +10,8 @@ use super::blocks::{Block, Deed, Moment, Mover, On, Point, Warning};
 use super::chains::{Chain, Chains};
 use super::state::{Held, Lock, Sharing, Variable};
 use super::{Refinement, Without};
-use crate::{Assumed, Options};
 use crate::lockset::{Holds, LockSets};
+use crate::{Assumed, Options};
 
 /// The detector without its wording: events in, warnings out.
 pub(super) struct Engine {
