@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use detect_dynamic::Options;
+use detect_dynamic::{Options, Refinement};
 use finding::{Evidence, Finding};
 use report::Report;
 
@@ -105,6 +105,8 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let folder = Folder::temporary()?;
     let mut options = args.watch.options(&folder.0);
     options.waits_for_plan = true;
+    // Else the recorder does not tell of locks that are taken again.
+    options.no_filter |= without(&args.without).contains(Refinement::ReentrantLocks);
     let mut launched = Launched::start(&args.command, &options)?;
     let is_over = Arc::new(AtomicBool::new(false));
     let mut watching: Vec<JoinHandle<Result<Watched>>> = Vec::new();
@@ -115,6 +117,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let watch = Watch {
                 folder: jvm,
                 settings: args.settings.settings(),
+                assume: args.settings.assume.clone(),
                 cache: args.cache.clone(),
                 max_memory: args.max_memory,
                 units: args.units,

@@ -14,7 +14,8 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
     finding.evidence = finding.evidence.max(support.evidence);
     finding.detectors.insert(COMMIT_NODES);
     // How often it happened; what did not happen could have, as often as there was a unit.
-    finding.count = if seen.observed > 0 { seen.observed } else { seen.units.max(1) };
+    finding.executions = seen.asked.max(1);
+    finding.count = if seen.observed > 0 { seen.observed } else { finding.executions };
     let own = Thread(tables.thread_name(support.unit.thread));
     let other = Thread(tables.thread_name(support.other));
     let mut is_other_told = false;
