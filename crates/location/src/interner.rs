@@ -12,8 +12,8 @@ use rustc_hash::FxBuildHasher;
 const SHARDS: usize = 64;
 
 /// The first piece has so many places, each further one twice as many as the one before.
-const FIRST_PIECE: u32 = 1 << 10;
-const PIECES: usize = 22;
+const FIRST_PIECE: usize = 1 << 10;
+const PIECES: usize = 23;
 
 type Piece = Box<[OnceLock<Box<str>>]>;
 
@@ -84,16 +84,15 @@ fn hash(text: &str) -> (u64, u32) {
     (hash, (hash >> 20) as u32)
 }
 
-fn size(piece: usize) -> u32 {
+fn size(piece: usize) -> usize {
     FIRST_PIECE << piece
 }
 
 /// The piece that a number is in, and where in it.
 fn place(number: NonZeroU32) -> (usize, usize) {
-    let from_one = u64::from(number.get() - 1) / u64::from(FIRST_PIECE) + 1;
-    let piece = from_one.ilog2();
-    let before = u64::from(FIRST_PIECE) * ((1 << piece) - 1);
-    (piece as usize, (u64::from(number.get() - 1) - before) as usize)
+    let from_zero = number.get() as usize - 1;
+    let piece = (from_zero / FIRST_PIECE + 1).ilog2() as usize;
+    (piece, from_zero - FIRST_PIECE * ((1 << piece) - 1))
 }
 
 #[cfg(test)]
@@ -104,14 +103,14 @@ mod tests {
     fn places_follow_each_other() {
         let mut expected = (0, 0);
         for number in 1..=FIRST_PIECE * 9 {
-            assert_eq!(place(NonZeroU32::new(number).unwrap()), expected, "{number}");
+            assert_eq!(place(NonZeroU32::new(number as u32).unwrap()), expected, "{number}");
             expected.1 += 1;
-            if expected.1 == size(expected.0) as usize {
+            if expected.1 == size(expected.0) {
                 expected = (expected.0 + 1, 0);
             }
         }
         let (piece, place) = place(NonZeroU32::MAX);
-        assert!(piece < PIECES && place < size(piece) as usize);
+        assert!(piece < PIECES && place < size(piece));
     }
 
     #[test]
