@@ -17,6 +17,8 @@ use crate::output;
 
 /// How often the files of the JVMs are looked at.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Bytes of records that may wait to be read; then the program waits.
+const BACKLOG: u64 = 256 << 20;
 
 #[derive(Args)]
 pub(crate) struct RecordArgs {
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         output::print(&format!("{}\n", agent_option(&options(&folder))?))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let options = |folder: &Path| Options { backlog: BACKLOG, ..options(folder) };
     let folder = Folder::beside(&args.output)?;
     let mut launched = Launched::start(&args.command, &options(&folder.0))?;
     let mut outputs = Outputs { first: args.output.clone(), count: 0 };

@@ -49,6 +49,8 @@ final class FissureThread {
     /** Where the next record goes, and where records must end. */
     long next;
     long limit;
+    /** Where the chunk begins that has both. */
+    private long chunk;
     /** Segments that ended because of what the thread did, and not because of a word that it found. */
     int syncs;
     /** How often something of this thread was lost: what it knew of the locks it holds counts no more. */
@@ -191,11 +193,11 @@ final class FissureThread {
 
     FissureClass.Facts facts(Class<?> type) {
         FissureClass.Facts facts = facts0;
-        if (facts != null && facts.type.refersTo(type)) {
+        if (facts != null && facts.type.get() == type) {
             return facts;
         }
         facts = facts1;
-        if (facts == null || !facts.type.refersTo(type)) {
+        if (facts == null || facts.type.get() != type) {
             facts = FissureClass.ALL.get(type);
         }
         facts1 = facts0;
@@ -221,19 +223,19 @@ final class FissureThread {
     /** The same if it was asked for lately, else null. To compute an object's hash is slow while it is locked. */
     FissureEntry lastEntry(Object o) {
         FissureEntry entry = entry0;
-        if (entry != null && entry.refersTo(o)) {
+        if (entry != null && entry.get() == o) {
             return entry;
         }
         entry = entry1;
-        if (entry != null && entry.refersTo(o)) {
+        if (entry != null && entry.get() == o) {
             return entry;
         }
         entry = entry2;
-        if (entry != null && entry.refersTo(o)) {
+        if (entry != null && entry.get() == o) {
             return entry;
         }
         entry = entry3;
-        return entry != null && entry.refersTo(o) ? entry : null;
+        return entry != null && entry.get() == o ? entry : null;
     }
 
     /** The thread has taken a lock for itself in this turn, and that is written. */
@@ -270,19 +272,19 @@ final class FissureThread {
     @ForceInline
     FissureArray array(Object array) {
         FissureArray a = array0;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array1;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array2;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array3;
-        return a != null && a.entry.refersTo(array) ? a : null;
+        return a != null && a.entry.get() == array ? a : null;
     }
 
     void setArray(FissureArray a) {
@@ -351,18 +353,33 @@ final class FissureThread {
         if (at != 0) {
             U.putLongRelease(null, at, Fissure.END_OF_CHUNK);
         }
-        long address = Fissure.newChunk(number, size);
+        long full = chunk;
+        chunk = 0;
+        long address = Fissure.newChunk(number, size, full);
         if (address == 0) {
             next = 0;
             limit = 0;
             return 0;
         }
+        chunk = address;
         next = address + HEAD;
         limit = address + size - TAIL;
         if (size < LARGEST_CHUNK) {
             size <<= 2;
         }
         return next;
+    }
+
+    /** Nothing more is written by this thread. */
+    void endChunk() {
+        long full = chunk;
+        if (full != 0) {
+            U.putLongRelease(null, next, Fissure.END_OF_CHUNK);
+            chunk = 0;
+            next = 0;
+            limit = 0;
+            Fissure.chunk(number, 0, full);
+        }
     }
 
     /** The bit that says that a new segment begins with this record. If it is not the next one, a record says which. */
