@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,6 +14,8 @@ use crate::rows::{Row, Taken, take_row};
 
 /// Read at once.
 const PIECE: usize = 1 << 18;
+/// Full chunks that are converted at once, so that what is made of them stays small.
+const AT_ONCE: usize = 16;
 /// How long to wait when there is nothing new.
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -56,6 +58,9 @@ pub struct Follow {
     chunks: Vec<Chunk>,
     converter: Converter,
     about: Recording,
+    /// What is being read, kept for the next time.
+    bytes: Vec<u8>,
+    numbers: Vec<u64>,
     /// Whether the agent may use chunks again that were read.
     consumes: bool,
     /// Chunks that are not begun anew yet, by where they begin.
@@ -78,6 +83,8 @@ impl Follow {
             chunks: Vec::new(),
             converter: Converter::new()?,
             about: Recording::default(),
+            bytes: Vec::new(),
+            numbers: Vec::new(),
             consumes: false,
             freed: Vec::new(),
             found: BTreeMap::new(),
@@ -96,7 +103,7 @@ impl Follow {
         folder.join(ROWS).is_file()
     }
 
-    /// Reads what is new; whether there was anything.
+    /// Reads some of what is new; whether there was anything, and there may be more.
     pub fn poll(&mut self) -> io::Result<bool> {
         if self.rows.is_none() {
             self.rows = open(&self.folder.join(ROWS), false)?;
@@ -106,20 +113,25 @@ impl Follow {
         }
         let before = self.converter.events();
         self.find_chunks()?;
-        let mut chunks = std::mem::take(&mut self.chunks);
-        let mut open = Vec::with_capacity(chunks.len());
-        for mut chunk in chunks.drain(..) {
-            if !self.drain(&mut chunk)? {
-                open.push(chunk);
+        let chunks = std::mem::take(&mut self.chunks);
+        let mut done = 0;
+        for mut chunk in chunks {
+            if done == AT_ONCE || !self.drain(&mut chunk)? {
+                self.chunks.push(chunk);
             } else {
                 self.free(&chunk)?;
+                done += 1;
             }
         }
-        self.chunks = open;
         self.read_rows()?;
         self.about.events = self.converter.events();
         self.about.broken = self.converter.broken() + u64::from(self.rows_damaged);
-        Ok(self.converter.events() != before)
+        Ok(self.converter.events() != before || done > 0)
+    }
+
+    /// Writes the trace's bytes since the last call.
+    pub fn write_to(&mut self, output: &mut impl Write) -> io::Result<()> {
+        self.converter.write_to(output)
     }
 
     /// The trace's bytes since the last call.
@@ -133,10 +145,13 @@ impl Follow {
 
     /// The rest of the trace, and what there is to say about it. The JVM must be over.
     pub fn finish(mut self) -> io::Result<(Vec<u8>, Recording)> {
-        self.poll()?;
+        let mut rest = Vec::new();
+        while self.poll()? {
+            self.write_to(&mut rest)?;
+        }
         let about = self.about;
         // A JVM that was killed leaves a trace without an end, so that readers know.
-        let rest = if about.ended { self.converter.finish()? } else { self.converter.take() };
+        rest.extend(if about.ended { self.converter.finish()? } else { self.converter.take() });
         Ok((rest, about))
     }
 
@@ -215,7 +230,13 @@ impl Follow {
 
     /// Converts what is new in a chunk; whether it is full and done.
     fn drain(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut numbers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.numbers));
+        let result = self.drain_with(chunk, &mut bytes, &mut numbers);
+        (self.bytes, self.numbers) = (bytes, numbers);
+        result
+    }
+
+    fn drain_with(&mut self, chunk: &mut Chunk, bytes: &mut Vec<u8>, numbers: &mut Vec<u64>) -> io::Result<bool> {
         loop {
             let Some(events) = &self.events else { return Ok(false) };
             let room = (chunk.end - chunk.at).min(PIECE as u64) as usize;
@@ -223,21 +244,22 @@ impl Follow {
                 return Ok(true);
             }
             bytes.resize(room, 0);
-            let read = events.read_at(&mut bytes, chunk.at)?;
-            let whole = whole_records(&numbers(&bytes[..read]));
+            let read = events.read_at(bytes, chunk.at)?;
+            to_numbers(&bytes[..read], numbers);
+            let whole = whole_records(numbers);
             if whole.longs == 0 {
                 return Ok(whole.is_end);
             }
             // Read again what is known to be there: the first time, the end of a record may have been read before it
             // was written, and its beginning after.
             bytes.truncate(whole.longs * 8);
-            if !read_all(events, &mut bytes, chunk.at)? {
+            if !read_all(events, bytes, chunk.at)? {
                 return Ok(false);
             }
             chunk.at += bytes.len() as u64;
             self.read_rows()?;
-            let numbers = numbers(&bytes);
-            self.convert(chunk, &numbers)?;
+            to_numbers(bytes, numbers);
+            self.convert(chunk, numbers)?;
             if whole.is_end {
                 return Ok(true);
             }
@@ -326,8 +348,9 @@ fn read_all(file: &File, bytes: &mut [u8], at: u64) -> io::Result<bool> {
     }
 }
 
-fn numbers(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().expect("eight bytes"))).collect()
+fn to_numbers(bytes: &[u8], numbers: &mut Vec<u64>) {
+    numbers.clear();
+    numbers.extend(bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().expect("eight bytes"))));
 }
 
 struct Whole {

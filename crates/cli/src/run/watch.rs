@@ -53,7 +53,7 @@ impl Watch {
         let checked = self.answer()?;
         let suspicions = checked.as_ref().map(|answer| answer.suspicions.clone()).unwrap_or_default();
         let mut judge = Judge::new(self, suspicions);
-        let follow = Follow::new(&self.folder).with_context(|| self.shown())?;
+        let follow = Follow::consuming(&self.folder).with_context(|| self.shown())?;
         let (sender, about) = channel();
         let live = Live { follow: Some(follow), is_over: Arc::clone(&self.is_over), bytes: Vec::new(), at: 0, sender };
         let mut reader = Reader::new(live).with_context(|| self.shown())?;
