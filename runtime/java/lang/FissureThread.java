@@ -13,7 +13,8 @@ final class FissureThread {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long[] NONE = new long[1];
 
-    /** How many operations of a thread may be between their two probes. */
+    /** How many operations of a thread may be between their two probes, at first and at most. */
+    private static final int FIRST_DEEPEST = 4;
     private static final int DEEPEST = 64;
     private static final int FIRST_CHUNK = 1 << 12;
     private static final int LARGEST_CHUNK = 1 << 18;
@@ -23,7 +24,7 @@ final class FissureThread {
     private static final int TAIL = 8;
     private static final int BLOCK_OF_IDS = 1 << 10;
     /** Fields read by many that a thread remembers, at first and at most. */
-    private static final int FIRST_KNOWN = 1 << 6;
+    private static final int FIRST_KNOWN = 1 << 2;
     private static final int MOST_KNOWN = 1 << 16;
     /** Other threads whose segments a thread remembers to have reached it. */
     private static final int LEARNED = 16;
@@ -240,9 +241,16 @@ final class FissureThread {
 
     /** The thread has taken a lock for itself in this turn, and that is written. */
     private void hold(FissureMore lock, long turn) {
-        if (held == null) {
-            heldTurns = new long[MOST_HELD];
-            held = new FissureMore[MOST_HELD];
+        if (held == null || heldCount == held.length && heldCount < MOST_HELD) {
+            int room = held == null ? 2 : MOST_HELD;
+            long[] turns = new long[room];
+            FissureMore[] locks = new FissureMore[room];
+            if (held != null) {
+                System.arraycopy(heldTurns, 0, turns, 0, heldCount);
+                System.arraycopy(held, 0, locks, 0, heldCount);
+            }
+            heldTurns = turns;
+            held = locks;
         }
         if (heldCount < MOST_HELD) {
             heldTurns[heldCount] = turn;
@@ -310,7 +318,7 @@ final class FissureThread {
         long old = known[at];
         if (known.length < MOST_KNOWN && (known.length == 1 || old != 0 && ((old ^ full >>> 4) & 0xffffffffL) == 0)) {
             // Two of one segment want the place.
-            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 2];
+            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 4];
             at = (int) word & known.length - 1;
         }
         known[at] = word << 32 ^ full >>> 4;
@@ -540,12 +548,8 @@ final class FissureThread {
     }
 
     void push(Object object, FissureMore more, long number, int call, int site) {
-        if (pendingSites == null) {
-            pendingObjects = new Object[DEEPEST];
-            pendingMores = new FissureMore[DEEPEST];
-            pendingNumbers = new long[DEEPEST];
-            pendingCalls = new int[DEEPEST];
-            pendingSites = new int[DEEPEST];
+        if (pendingSites == null || pending == pendingSites.length && pending < DEEPEST) {
+            makeRoom();
         }
         if (pending == DEEPEST) {
             // So deep only if exceptions left many behind: the oldest half is forgotten.
@@ -566,6 +570,28 @@ final class FissureThread {
         pendingNumbers[at] = number;
         pendingCalls[at] = call;
         pendingSites[at] = site;
+    }
+
+    /** Threads are many, and most need little. */
+    private void makeRoom() {
+        int room = pendingSites == null ? FIRST_DEEPEST : pending * 4;
+        Object[] objects = new Object[room];
+        FissureMore[] mores = new FissureMore[room];
+        long[] numbers = new long[room];
+        int[] calls = new int[room];
+        int[] sites = new int[room];
+        if (pendingSites != null) {
+            System.arraycopy(pendingObjects, 0, objects, 0, pending);
+            System.arraycopy(pendingMores, 0, mores, 0, pending);
+            System.arraycopy(pendingNumbers, 0, numbers, 0, pending);
+            System.arraycopy(pendingCalls, 0, calls, 0, pending);
+            System.arraycopy(pendingSites, 0, sites, 0, pending);
+        }
+        pendingObjects = objects;
+        pendingMores = mores;
+        pendingNumbers = numbers;
+        pendingCalls = calls;
+        pendingSites = sites;
     }
 
     /** Takes back what was pushed at this site, and what was left behind above it. -1 if there is nothing. */
