@@ -84,12 +84,16 @@ impl Agent {
         }
     }
 
-    /// Memory for records, or 0 if nothing is recorded any more.
-    pub(crate) fn chunk(&self, thread: u32, size: usize) -> u64 {
+    /// Memory for records, or 0 if nothing is recorded any more, or none is asked for. `full` is what the writer is done
+    /// with.
+    pub(crate) fn chunk(&self, thread: u32, size: usize, full: u64) -> u64 {
         if self.is_stopped() {
             return 0;
         }
-        let chunk = self.events.lock().unwrap_or_else(PoisonError::into_inner).chunk(thread, size);
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.full(full);
+        let chunk = if size == 0 { Ok(0) } else { events.chunk(thread, size) };
+        drop(events);
         chunk.unwrap_or_else(|error| {
             self.stop(&error.to_string());
             0

@@ -82,7 +82,8 @@ public final class Fissure {
 
     // What the agent answers.
 
-    static native long chunk(int thread, int size);
+    /** A chunk of this size, or 0; {@code full} is one that nothing is written to any more, or 0. */
+    static native long chunk(int thread, int size, long full);
 
     /** Names a class (1) or thread (2). */
     static native void row(int kind, int number, String text);
@@ -107,6 +108,7 @@ public final class Fissure {
     static void start(boolean keepsAll) {
         Fissure.keepsAll = keepsAll;
         // Each native method once, so that none is looked up for the first time in a probe.
+        chunk(0, 0, 0);
         row(0, 0, "");
         field("", "");
         reference(0);
@@ -125,6 +127,7 @@ public final class Fissure {
                 s.begin();
                 s.endSegment();
                 s.append(THREAD_END, 0, 0);
+                s.endChunk();
                 s.isOver = true;
                 FissureThreads.ended(s, Thread.currentThread());
                 remove(s);
@@ -574,11 +577,11 @@ public final class Fissure {
         return offset > 0 && !declares(type.getName(), name) ? offset : 0;
     }
 
-    static long newChunk(int thread, int size) {
+    static long newChunk(int thread, int size, long full) {
         if (!on) {
             return 0;
         }
-        long address = chunk(thread, size);
+        long address = chunk(thread, size, full);
         if (address == 0) {
             on = false;
         }

@@ -13,7 +13,8 @@ final class FissureThread {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long[] NONE = new long[1];
 
-    /** How many operations of a thread may be between their two probes. */
+    /** How many operations of a thread may be between their two probes, at first and at most. */
+    private static final int FIRST_DEEPEST = 4;
     private static final int DEEPEST = 64;
     private static final int FIRST_CHUNK = 1 << 12;
     private static final int LARGEST_CHUNK = 1 << 18;
@@ -23,7 +24,7 @@ final class FissureThread {
     private static final int TAIL = 8;
     private static final int BLOCK_OF_IDS = 1 << 10;
     /** Fields read by many that a thread remembers, at first and at most. */
-    private static final int FIRST_KNOWN = 1 << 6;
+    private static final int FIRST_KNOWN = 1 << 2;
     private static final int MOST_KNOWN = 1 << 16;
     /** Other threads whose segments a thread remembers to have reached it. */
     private static final int LEARNED = 16;
@@ -49,6 +50,8 @@ final class FissureThread {
     /** Where the next record goes, and where records must end. */
     long next;
     long limit;
+    /** Where the chunk begins that has both. */
+    private long chunk;
     /** Segments that ended because of what the thread did, and not because of a word that it found. */
     int syncs;
     /** How often something of this thread was lost: what it knew of the locks it holds counts no more. */
@@ -191,11 +194,11 @@ final class FissureThread {
 
     FissureClass.Facts facts(Class<?> type) {
         FissureClass.Facts facts = facts0;
-        if (facts != null && facts.type.refersTo(type)) {
+        if (facts != null && facts.type.get() == type) {
             return facts;
         }
         facts = facts1;
-        if (facts == null || !facts.type.refersTo(type)) {
+        if (facts == null || facts.type.get() != type) {
             facts = FissureClass.ALL.get(type);
         }
         facts1 = facts0;
@@ -221,26 +224,33 @@ final class FissureThread {
     /** The same if it was asked for lately, else null. To compute an object's hash is slow while it is locked. */
     FissureEntry lastEntry(Object o) {
         FissureEntry entry = entry0;
-        if (entry != null && entry.refersTo(o)) {
+        if (entry != null && entry.get() == o) {
             return entry;
         }
         entry = entry1;
-        if (entry != null && entry.refersTo(o)) {
+        if (entry != null && entry.get() == o) {
             return entry;
         }
         entry = entry2;
-        if (entry != null && entry.refersTo(o)) {
+        if (entry != null && entry.get() == o) {
             return entry;
         }
         entry = entry3;
-        return entry != null && entry.refersTo(o) ? entry : null;
+        return entry != null && entry.get() == o ? entry : null;
     }
 
     /** The thread has taken a lock for itself in this turn, and that is written. */
     private void hold(FissureMore lock, long turn) {
-        if (held == null) {
-            heldTurns = new long[MOST_HELD];
-            held = new FissureMore[MOST_HELD];
+        if (held == null || heldCount == held.length && heldCount < MOST_HELD) {
+            int room = held == null ? 2 : MOST_HELD;
+            long[] turns = new long[room];
+            FissureMore[] locks = new FissureMore[room];
+            if (held != null) {
+                System.arraycopy(heldTurns, 0, turns, 0, heldCount);
+                System.arraycopy(held, 0, locks, 0, heldCount);
+            }
+            heldTurns = turns;
+            held = locks;
         }
         if (heldCount < MOST_HELD) {
             heldTurns[heldCount] = turn;
@@ -270,19 +280,19 @@ final class FissureThread {
     @ForceInline
     FissureArray array(Object array) {
         FissureArray a = array0;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array1;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array2;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array3;
-        return a != null && a.entry.refersTo(array) ? a : null;
+        return a != null && a.entry.get() == array ? a : null;
     }
 
     void setArray(FissureArray a) {
@@ -308,7 +318,7 @@ final class FissureThread {
         long old = known[at];
         if (known.length < MOST_KNOWN && (known.length == 1 || old != 0 && ((old ^ full >>> 4) & 0xffffffffL) == 0)) {
             // Two of one segment want the place.
-            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 2];
+            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 4];
             at = (int) word & known.length - 1;
         }
         known[at] = word << 32 ^ full >>> 4;
@@ -351,18 +361,33 @@ final class FissureThread {
         if (at != 0) {
             U.putLongRelease(null, at, Fissure.END_OF_CHUNK);
         }
-        long address = Fissure.newChunk(number, size);
+        long full = chunk;
+        chunk = 0;
+        long address = Fissure.newChunk(number, size, full);
         if (address == 0) {
             next = 0;
             limit = 0;
             return 0;
         }
+        chunk = address;
         next = address + HEAD;
         limit = address + size - TAIL;
         if (size < LARGEST_CHUNK) {
             size <<= 2;
         }
         return next;
+    }
+
+    /** Nothing more is written by this thread. */
+    void endChunk() {
+        long full = chunk;
+        if (full != 0) {
+            U.putLongRelease(null, next, Fissure.END_OF_CHUNK);
+            chunk = 0;
+            next = 0;
+            limit = 0;
+            Fissure.chunk(number, 0, full);
+        }
     }
 
     /** The bit that says that a new segment begins with this record. If it is not the next one, a record says which. */
@@ -523,12 +548,8 @@ final class FissureThread {
     }
 
     void push(Object object, FissureMore more, long number, int call, int site) {
-        if (pendingSites == null) {
-            pendingObjects = new Object[DEEPEST];
-            pendingMores = new FissureMore[DEEPEST];
-            pendingNumbers = new long[DEEPEST];
-            pendingCalls = new int[DEEPEST];
-            pendingSites = new int[DEEPEST];
+        if (pendingSites == null || pending == pendingSites.length && pending < DEEPEST) {
+            makeRoom();
         }
         if (pending == DEEPEST) {
             // So deep only if exceptions left many behind: the oldest half is forgotten.
@@ -549,6 +570,28 @@ final class FissureThread {
         pendingNumbers[at] = number;
         pendingCalls[at] = call;
         pendingSites[at] = site;
+    }
+
+    /** Threads are many, and most need little. */
+    private void makeRoom() {
+        int room = pendingSites == null ? FIRST_DEEPEST : pending * 4;
+        Object[] objects = new Object[room];
+        FissureMore[] mores = new FissureMore[room];
+        long[] numbers = new long[room];
+        int[] calls = new int[room];
+        int[] sites = new int[room];
+        if (pendingSites != null) {
+            System.arraycopy(pendingObjects, 0, objects, 0, pending);
+            System.arraycopy(pendingMores, 0, mores, 0, pending);
+            System.arraycopy(pendingNumbers, 0, numbers, 0, pending);
+            System.arraycopy(pendingCalls, 0, calls, 0, pending);
+            System.arraycopy(pendingSites, 0, sites, 0, pending);
+        }
+        pendingObjects = objects;
+        pendingMores = mores;
+        pendingNumbers = numbers;
+        pendingCalls = calls;
+        pendingSites = sites;
     }
 
     /** Takes back what was pushed at this site, and what was left behind above it. -1 if there is nothing. */
