@@ -335,6 +335,15 @@ fn who_takes_turns_by_something_else_is_kept_apart() {
     };
     let line = ["A", "B", "C", "D", "E"].iter().zip(20..).map(|(thread, queue)| stage(thread, queue, queue + 1));
     assert_eq!(evidence(&line.collect::<String>(), true), None, "from stage to stage");
+    // The event of who put it there may come after what the other one does with it.
+    let overlapping: String = ["A", "B", "A", "B", "A"].iter().zip(["B", "A", "B", "A", "B"]).enumerate().map(|(turn, (thread, next))| {
+        let (first, last) = (turn * 10, turn * 10 + 5);
+        format!(
+            "{}{next}|mu(Queue@9{{}}){{b{},a{}}}|P.take:()V@1\n{next}|r(C.x@7)|\n{thread}|mw(Queue@9{{}}){{b{first},a{last}}}|P.give:()V@1\n",
+            unit(thread), first + 1, last - 1
+        )
+    }).collect();
+    assert_eq!(evidence(&overlapping, true), None, "told late");
     let between = unit("A").replacen("A|rel(l)|\n", &format!("A|rel(l)|\n{}", pool("B")), 1);
     let between = format!("{}{between}{}", done("A", "Pool.free@9", "take"), done("A", "Pool.free@9", "give"));
     assert_eq!(evidence(&format!("{turns}{between}"), true), OBSERVED);

@@ -9,7 +9,7 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use trace::{ObjectId, SiteId, Tables, ThreadId, VariableId};
+use trace::{Interval, ObjectId, SiteId, Tables, ThreadId, VariableId};
 
 use super::clock::{Clock, Clocks};
 use super::records::{Access, Moment};
@@ -39,6 +39,21 @@ struct Done {
     kind: Kind,
     site: SiteId,
     moment: Moment,
+    interval: Option<Interval>,
+}
+
+impl Done {
+    /// Whether it may have come after the other one: of what overlapped nobody knows.
+    fn may_follow(&self, other: &Done) -> bool {
+        self.moment > other.moment || self.overlaps(other)
+    }
+
+    fn overlaps(&self, other: &Done) -> bool {
+        match (self.interval, other.interval) {
+            (Some(own), Some(others)) => own.before() < others.after() && others.before() < own.after(),
+            _ => false,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -70,6 +85,7 @@ impl Thread {
 }
 
 /// What may be what the threads take turns by.
+#[derive(Clone)]
 struct Candidate {
     kind: Kind,
     /// The things of this kind that it was so far.
@@ -89,42 +105,80 @@ struct Watched {
     /// Nothing yet before the first change of hands.
     candidates: Option<Vec<Candidate>>,
     changes: u64,
+    /// The latest change of hands, as long as the thread before may still be telling of it.
+    late: Option<Late>,
+}
+
+/// A change of hands while the one who handed over is not yet back from it: its event comes after those of the other.
+struct Late {
+    from: ThreadId,
+    /// What the other one had looked at.
+    looks: Vec<Done>,
+    /// The candidates before.
+    known: Option<Vec<Candidate>>,
+    /// How much the one before has written since.
+    writes: usize,
 }
 
 impl Watched {
     const MOST_WRITTEN: usize = 32;
 
+    /// What it writes after a change of hands can belong to it so long.
+    const MOST_LATE: usize = 8;
+
     /// Another thread has the variable now; `taker` is what it did before.
     fn change(&mut self, taker: &Thread) {
         self.changes += 1;
-        let looked_after = |done: &Done| taker.last(done.what).filter(|looked| looked.moment > done.moment);
-        let handed = self.written.iter().filter_map(|done| Some((done, looked_after(done)?)));
+        let known = self.candidates.take();
         let mut candidates: Vec<Candidate> = Vec::new();
-        for (done, looked) in handed {
-            if candidates.iter().any(|candidate| candidate.kind == done.kind) {
-                continue;
-            }
-            let (mut before, mut after, mut things) = match &self.candidates {
-                None => Default::default(),
-                Some(known) => match known.iter().find(|known| known.kind == done.kind) {
-                    Some(known) => (known.before.clone(), known.after.clone(), known.things.clone()),
-                    None => continue,
-                },
-            };
-            before.insert(looked.site);
-            after.insert(done.site);
-            if before.is_disjoint(&after) {
-                things.insert(done.what);
-                candidates.push(Candidate { kind: done.kind, things, before, after });
+        for done in &self.written {
+            let looked = taker.last(done.what).filter(|looked| looked.may_follow(done));
+            if let Some(looked) = looked {
+                join(&mut candidates, known.as_deref(), done, &looked);
             }
         }
         self.candidates = Some(candidates);
+        let looks = taker.latest.iter().filter(|done| done.interval.is_some()).copied().collect();
+        self.late = Some(Late { from: self.owner, looks, known, writes: 0 });
+    }
+
+    /// The thread that had it before writes something. Whether that may still be how it handed the variable over.
+    fn write_late(&mut self, done: &Done) -> bool {
+        let (Some(late), Some(candidates)) = (&mut self.late, &mut self.candidates) else { return false };
+        for looked in late.looks.iter().filter(|looked| looked.what == done.what && looked.overlaps(done)) {
+            join(candidates, late.known.as_deref(), done, looked);
+        }
+        late.writes += 1;
+        late.writes < Watched::MOST_LATE
     }
 
     /// Whether it changed hands, and always through the same thing, which is none of these.
     fn is_in_turns(&self, parts: &[Through]) -> bool {
         let mut candidates = self.candidates.iter().flatten();
         candidates.any(|candidate| !parts.iter().any(|part| candidate.things.contains(part)))
+    }
+}
+
+/// Adds what was written by one and looked at by the other, if it was so before, too.
+fn join(candidates: &mut Vec<Candidate>, known: Option<&[Candidate]>, done: &Done, looked: &Done) {
+    if candidates.iter().any(|candidate| candidate.kind == done.kind) {
+        return;
+    }
+    let before = match known {
+        None => None,
+        Some(known) => match known.iter().find(|known| known.kind == done.kind) {
+            Some(known) => Some(known.clone()),
+            None => return,
+        },
+    };
+    let empty =
+        || Candidate { kind: done.kind, things: BTreeSet::new(), before: BTreeSet::new(), after: BTreeSet::new() };
+    let mut candidate = before.unwrap_or_else(empty);
+    candidate.things.insert(done.what);
+    candidate.before.insert(looked.site);
+    candidate.after.insert(done.site);
+    if candidate.before.is_disjoint(&candidate.after) {
+        candidates.push(candidate);
     }
 }
 
@@ -155,6 +209,7 @@ impl Turns {
             written: Vec::new(),
             candidates: None,
             changes: 0,
+            late: None,
         };
         self.watched.insert(access.variable, watched);
         self.has_left(thread, access.variable);
@@ -163,12 +218,15 @@ impl Turns {
     pub(super) fn access(&mut self, thread: ThreadId, access: &Access, clocks: &Clocks, tables: &Tables) {
         let what = Through::of(tables.variable(access.variable).object, access.variable);
         let kind = self.kind(access.variable, tables);
-        let done = Done { what, kind, site: access.site, moment: access.moment };
+        let done = Done { what, kind, site: access.site, moment: access.moment, interval: access.interval };
         let own = self.threads.entry(thread).or_default();
         if access.writes && !own.left.is_empty() {
             let watched = &mut self.watched;
             own.left.retain(|variable| {
-                let Some(left) = watched.get_mut(variable).filter(|left| left.owner == thread) else { return false };
+                let Some(left) = watched.get_mut(variable) else { return false };
+                if left.owner != thread {
+                    return left.late.as_ref().is_some_and(|late| late.from == thread) && left.write_late(&done);
+                }
                 if left.object != what && left.written.iter().all(|known| known.what != what) {
                     left.written.push(done);
                 }

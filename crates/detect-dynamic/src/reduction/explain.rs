@@ -9,7 +9,7 @@ use trace::{SiteId, StackId, Tables, ThreadId, UnitId};
 use super::REDUCTION;
 use super::blocks::{Deed, Point, Warning};
 use super::chains::Chains;
-use crate::places::{callers, method_of, place, subject};
+use crate::places::{callers, method_of, place, readable, subject};
 
 /// Warnings by the places in code that make them the same one.
 #[derive(Default)]
@@ -115,15 +115,15 @@ fn explain(warning: &Warning, count: u64, chains: &Chains, tables: &Tables) -> F
 fn deed(deed: Deed, tables: &Tables) -> String {
     match deed {
         Deed::Begin => "begins".to_owned(),
-        Deed::Read(variable) => format!("reads `{}`", tables.variable_text(variable)),
-        Deed::Write(variable) => format!("writes `{}`", tables.variable_text(variable)),
-        Deed::Update(variable) => format!("updates `{}`", tables.variable_text(variable)),
+        Deed::Read(variable) => format!("reads {}", readable(variable, tables)),
+        Deed::Write(variable) => format!("writes {}", readable(variable, tables)),
+        Deed::Update(variable) => format!("updates {}", readable(variable, tables)),
         Deed::Call(method) => {
             let name = tables.method_name(method);
             format!("calls `{}`, which is taken to be atomic", name.split(':').next().unwrap_or_default())
         }
-        Deed::Acquire(lock) => format!("takes `{}`", tables.lock_text(lock)),
-        Deed::Release(lock) => format!("lets `{}` go", tables.lock_text(lock)),
+        Deed::Acquire(lock) => format!("takes `{}`", tables.lock_name(lock)),
+        Deed::Release(lock) => format!("lets `{}` go", tables.lock_name(lock)),
     }
 }
 
