@@ -32,6 +32,11 @@ impl<'s> Sharings<'s> {
         all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect()
     }
 
+    /// Those of the reads of a field whose method gives the container away.
+    pub(super) fn leaking(self, field: FieldId, reads: &[FieldAccess]) -> Vec<FieldAccess> {
+        reads.iter().copied().filter(|read| self.touched(read.at.method).leaks.contains(&field)).collect()
+    }
+
     /// Whether the container that a field holds is also reached by another way.
     pub(super) fn leaks_contents(self, field: FieldId) -> bool {
         let mut users = self.threads.library.users(field).iter();
@@ -77,7 +82,8 @@ impl Finding<'_> {
                             }
                         }
                         // What it reads or writes of what it is given: a copy, `addAll`.
-                        let count = classfile::split_method(program.names.text(method.descriptor)).map_or(0, |(n, _)| n);
+                        let count =
+                            classfile::split_method(program.names.text(method.descriptor)).map_or(0, |(n, _)| n);
                         let given = &arguments[arguments.len().saturating_sub(count)..];
                         for effect in model.effects() {
                             let Target::Argument(index) = effect.target else { continue };
