@@ -343,24 +343,29 @@ impl Looking<'_> {
 
     /// Whether everybody who writes the variable writes the same number.
     pub(super) fn is_one_way(&self, variable: Variable) -> bool {
-        let number = |objects: &[Object]| match objects {
-            [Object::Int(number)] => Some(*number),
+        self.is_always_the_same(variable, |action| match action {
+            Action::Write { stored, .. } => number(&stored.objects),
             _ => None,
-        };
-        let written = |place: &Place| {
-            let summary = self.whole.summaries.summary(place.method)?;
-            let event = summary.accesses[place.access.index()].event;
-            match &self.whole.summaries.outline(place.method)?.events.get(event.index())?.action {
-                Action::Write { stored, .. } => number(&stored.objects),
-                // What sets an atomic.
-                Action::Call { method, arguments, .. } => match self.whole.program.names.text(method.name) {
-                    "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => number(&arguments.get(1)?.objects),
-                    _ => None,
-                },
+        })
+    }
+
+    /// The same of what an atomic holds.
+    pub(super) fn is_set_one_way(&self, variable: Variable) -> bool {
+        self.is_always_the_same(variable, |action| match action {
+            Action::Call { method, arguments, .. } => match self.whole.program.names.text(method.name) {
+                "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => number(&arguments.get(1)?.objects),
                 _ => None,
-            }
+            },
+            _ => None,
+        })
+    }
+
+    fn is_always_the_same(&self, variable: Variable, written: impl Fn(&Action) -> Option<i32>) -> bool {
+        let number = |place: &Place| {
+            let event = self.whole.summaries.summary(place.method)?.accesses[place.access.index()].event;
+            written(&self.whole.summaries.outline(place.method)?.events.get(event.index())?.action)
         };
-        let mut numbers = self.whole.variables.writers(variable).iter().map(written);
+        let mut numbers = self.whole.variables.writers(variable).iter().map(number);
         let Some(Some(first)) = numbers.next() else { return false };
         numbers.all(|number| number == Some(first))
     }
@@ -394,5 +399,13 @@ impl Looking<'_> {
                 && index != reading.index()
                 && deciding.iter().any(|condition| event.control.contains(condition))
         })
+    }
+}
+
+/// The number that a value always is.
+fn number(objects: &[Object]) -> Option<i32> {
+    match objects {
+        [Object::Int(number)] => Some(*number),
+        _ => None,
     }
 }

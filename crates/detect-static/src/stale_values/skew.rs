@@ -44,7 +44,11 @@ impl Looking<'_> {
     /// The checks of this method whose mirror image is somewhere else.
     pub(super) fn skewed(&self, decided: &Decided) -> Vec<Stale> {
         let mut found = self.checks();
-        found.retain(|stale| decided.contains(&(stale.written, stale.variable)) && !self.is_one_way(stale.variable));
+        found.retain(|stale| {
+            decided.contains(&(stale.written, stale.variable))
+                && !self.is_one_way(stale.variable)
+                && !self.is_set_one_way(stale.variable)
+        });
         found
     }
 
@@ -116,10 +120,9 @@ impl Looking<'_> {
         }
     }
 
-    /// Whether more than one method writes it: what one does another one undoes.
+    /// Whether it is written at more than one place: what one does another one undoes.
     fn is_taken_back(&self, variable: Variable) -> bool {
-        let writers = self.whole.variables.writers(variable);
-        writers.iter().any(|place| place.method != writers[0].method)
+        self.whole.variables.writers(variable).len() > 1
     }
 }
 

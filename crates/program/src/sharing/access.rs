@@ -32,6 +32,11 @@ impl<'s> Sharings<'s> {
         all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect()
     }
 
+    /// Those of the reads of a field whose method gives the container away.
+    pub(super) fn leaking(self, field: FieldId, reads: &[FieldAccess]) -> Vec<FieldAccess> {
+        reads.iter().copied().filter(|read| self.touched(read.at.method).leaks.contains(&field)).collect()
+    }
+
     /// Whether the container that a field holds is also reached by another way.
     pub(super) fn leaks_contents(self, field: FieldId) -> bool {
         let mut users = self.threads.library.users(field).iter();

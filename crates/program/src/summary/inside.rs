@@ -114,6 +114,25 @@ impl Composing<'_, '_> {
             && !self.outline.leads_to(put.event, self.at, &others)
     }
 
+    /// The objects that an argument is one of, where a condition chooses between fields: `(isNorth ? north : south)`.
+    pub(super) fn choices(&self, argument: &Argument) -> SmallVec<[Name; 2]> {
+        let mut names = SmallVec::new();
+        if !matches!(argument.name, Name { start: Start::Local(_), .. }) || !argument.name.steps.is_empty() {
+            return names;
+        }
+        for object in &argument.objects {
+            let name = match object {
+                Object::Event(event) => self.result_name.get(event.index()).cloned().flatten(),
+                _ => None,
+            };
+            match name.filter(|name| matches!(name.steps.last(), Some(NameStep::Field(_))) && !is_local(name)) {
+                Some(name) => names.push(name),
+                None => return SmallVec::new(),
+            }
+        }
+        names
+    }
+
     /// Where an argument comes from: the object itself, and what was put into it.
     pub(super) fn given(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
         self.gather(all, &argument.sources);

@@ -174,6 +174,8 @@ impl Composing<'_, '_> {
         let mut through =
             Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held, known: Vec::new() };
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
+        let choices: SmallVec<[SmallVec<[Name; 2]>; 4]> =
+            arguments.iter().map(|argument| self.choices(argument)).collect();
         // Accesses that stand together mostly have the same control.
         let mut last: Option<(&Influences, Influences)> = None;
         for access in &callee.accesses {
@@ -235,8 +237,19 @@ impl Composing<'_, '_> {
                     own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect()
                 },
             };
-            let added = self.add_access(put);
+            let chosen = match access.base.start {
+                Start::Parameter(position) => choices.get(usize::from(position)).map_or(&[][..], |names| names),
+                _ => &[],
+            };
+            let mut others =
+                chosen.iter().map(|name| Access { base: extend(name.clone(), &access.base.steps), ..put.clone() });
+            let first = others.next();
+            let others: SmallVec<[Access; 2]> = others.collect();
+            let added = self.add_access(first.unwrap_or(put));
             through.accesses.push(added);
+            others.into_iter().for_each(|other| {
+                self.add_access(other);
+            });
         }
         let runs: SmallVec<[Run; 1]> = callee
             .runs

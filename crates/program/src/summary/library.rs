@@ -156,6 +156,10 @@ impl Composing<'_, '_> {
             _ => Influences::default(),
         };
         let is_removal = self.is_removal(event);
+        let choices = match arguments.first() {
+            Some(receiver) if skip > 0 && section.is_none() => self.choices(receiver),
+            _ => SmallVec::new(),
+        };
         for effect in model.effects() {
             let base = match effect.target {
                 Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
@@ -163,7 +167,12 @@ impl Composing<'_, '_> {
                     arguments.get(usize::from(index) + skip).map(|argument| self.settle(&argument.name))
                 }
             };
-            let Some(base) = base else { continue };
+            let Some(mut base) = base else { continue };
+            let mut others: &[Name] = &[];
+            if let (Target::Receiver | Target::Viewed, [first, rest @ ..]) = (effect.target, choices.as_slice()) {
+                base = first.clone();
+                others = rest;
+            }
             let mut seen = None;
             for is_write in [false, true] {
                 if (is_write && !effect.access.writes()) || (!is_write && !self.is_read(model, effect.access)) {
@@ -176,7 +185,7 @@ impl Composing<'_, '_> {
                         value.add_all(&Influences::one(Root::Access(read)));
                     }
                 }
-                let added = self.add_access(Access {
+                let access = Access {
                     base: base.clone(),
                     member: member(effect.state),
                     is_write,
@@ -199,6 +208,12 @@ impl Composing<'_, '_> {
                     is_mapped: model.returns == Returns::Removed,
                     is_keyed: model.key.is_some(),
                     compared: if is_write { self.compared(event) } else { Comparisons::default() },
+                };
+                let chosen: SmallVec<[Access; 2]> =
+                    others.iter().map(|name| Access { base: name.clone(), ..access.clone() }).collect();
+                let added = self.add_access(access);
+                chosen.into_iter().for_each(|other| {
+                    self.add_access(other);
                 });
                 if !is_write {
                     seen = added;
