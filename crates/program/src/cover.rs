@@ -219,7 +219,7 @@ impl<'c> Cover<'c> {
                     let targets = self.calls.targets(self.program, *kind, *called);
                     targets.known().contains(&method).then_some((index, arguments.as_slice()))
                 }
-                Action::Lambda { method: made, arguments } => {
+                Action::Lambda { method: made, arguments, .. } => {
                     let target = self.calls.hierarchy.resolve_name(self.program, *made);
                     (target == Some(method)).then_some((index, arguments.as_slice()))
                 }

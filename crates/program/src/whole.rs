@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use classfile::CallKind;
+
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
 use crate::outlines::{OutlineCache, Outlines};
+use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
 use crate::sharing::{Answers, Sharings};
 use crate::summary::Summaries;
@@ -42,6 +45,7 @@ pub struct Whole<'p> {
     pub variables: Variables,
     pub settings: Settings,
     threads: OnceLock<Threads>,
+    interface_callers: OnceLock<InterfaceCallers>,
     answers: Answers,
 }
 
@@ -67,7 +71,16 @@ impl<'p> Whole<'p> {
     fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: Settings) -> Whole<'p> {
         let variables = Variables::of(program, &summaries);
         let answers = Answers::new(program);
-        Whole { program, calls, summaries, variables, settings, threads: OnceLock::new(), answers }
+        Whole {
+            program,
+            calls,
+            summaries,
+            variables,
+            settings,
+            threads: OnceLock::new(),
+            interface_callers: OnceLock::new(),
+            answers,
+        }
     }
 
     /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
@@ -88,6 +101,28 @@ impl<'p> Whole<'p> {
 
     pub fn release(&self) -> Release<'_> {
         Release { program: self.program, calls: &self.calls, summaries: &self.summaries }
+    }
+
+    /// Which objects belong to one thread.
+    pub fn owned(&self) -> Owned<'_> {
+        Owned { whole: self }
+    }
+
+    /// The methods whose code calls something by an interface, by the name of what they call.
+    pub(crate) fn interface_callers(&self) -> &InterfaceCallers {
+        self.interface_callers.get_or_init(|| {
+            let mut callers = InterfaceCallers::default();
+            for method in self.program.methods() {
+                let made = self.calls.made_by(method).iter().filter(|(kind, _)| *kind == CallKind::Interface);
+                for (_, called) in made {
+                    let known = callers.entry(called.name).or_default();
+                    if known.last() != Some(&method) {
+                        known.push(method);
+                    }
+                }
+            }
+            callers
+        })
     }
 
     pub fn cover(&self) -> Cover<'_> {

@@ -97,11 +97,12 @@ impl Looking<'_> {
             })
     }
 
-    /// Whether the section of the read takes the value out of where it was: this thread owns it from then on.
+    /// Whether the value is taken out of where it was, in the section of the read or if it is still there: this thread
+    /// owns it from then on.
     fn is_handed_over(&self, stale: &Stale) -> bool {
         self.summary.accesses.iter().any(|access| {
             access.is_write
-                && access.held.contains(stale.first)
+                && (access.held.contains(stale.first) || comes_from(&access.expects, stale.read))
                 && access.value.is_empty()
                 && matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(_))
                 && self.variable(access) == Some(stale.variable)

@@ -177,7 +177,7 @@ impl Looking<'_> {
                 Start::Result(taken)
                     if self.is_part(access)
                         && self.summary.taken.contains(&taken)
-                        && !self.whole.release().is_passed_on(self.method, taken, access.event) =>
+                        && !self.whole.release().is_passed_on(self.method, &[taken], access.event) =>
                 {
                     return None;
                 }
@@ -294,7 +294,32 @@ impl Looking<'_> {
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
         !self.is_covered(stale)
+            && !self.is_owned(self.access(stale.read))
+            && !self.is_owned(self.access(stale.write))
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
+    }
+
+    /// Whether this thread has the object of an access to itself: handed to it by all callers, or kept in a field that
+    /// each task has for itself.
+    fn is_owned(&self, access: &Access) -> bool {
+        let owned = self.whole.owned();
+        if !self.is_part(access) {
+            return false;
+        }
+        let Start::Parameter(position) = access.base.start else {
+            let outline = self.whole.summaries.outline(self.method);
+            let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+            let Some(Action::Call { arguments, .. }) = event.map(|event| &event.action) else { return false };
+            let mut given = arguments.iter().filter(|argument| {
+                argument.name.start == access.base.start && access.base.steps.starts_with(&argument.name.steps)
+            });
+            return given.next().is_some_and(|argument| owned.is_given(self.method, access.event, argument));
+        };
+        let is_kept = match access.base.steps.first() {
+            Some(NameStep::Field(field)) if position == 0 => owned.is_field(*field),
+            _ => false,
+        };
+        is_kept || owned.is_parameter(self.method, position, access.event)
     }
 
     /// Whether the two have to do with each other: somebody keeps both in step, or, where one becomes the other, looks

@@ -185,7 +185,10 @@ pub enum Action {
     },
     /// A lambda or method reference is made; it may run later, elsewhere. The arguments are what it captures.
     Lambda {
+        kind: CallKind,
         method: MethodName,
+        /// The method of the interface by which it is called: class and name; the descriptor is that of the making.
+        by: MethodName,
         arguments: Vec<Argument>,
     },
     /// A lock is let go and taken again: that of these sections, or one that only callers hold.

@@ -1,5 +1,6 @@
 //! Calls of library code: what its model says, put into a summary.
 
+use classfile::CallKind;
 use location::MethodName;
 use smallvec::SmallVec;
 
@@ -7,11 +8,11 @@ use super::compose::Composing;
 use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
-use super::instantiate::Around;
+use super::instantiate::{Around, Function, Outside};
 use super::{Access, Comparisons, Influences, Root, SummarySection};
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -46,15 +47,9 @@ impl Composing<'_, '_> {
         if let (Target::Viewed, Returns::FromState) = (model.target, model.returns) {
             self.element_of[id.index()] = object.clone();
         }
-        let section = self.library_section(id, event, model, object.as_ref());
+        let section = self.library_section(id, event, model.section, object.as_ref());
         let skip = usize::from(!is_static);
-        self.is_taken[id.index()] = match model.returns {
-            Returns::Removed => true,
-            Returns::Replaced(index) => {
-                arguments.get(usize::from(index) + skip).is_some_and(|argument| argument.objects.is_empty())
-            }
-            _ => false,
-        };
+        self.take_out(id, event, model, method, arguments, skip);
         let computed = self.run_functions(id, event, model, section, arguments, skip);
         self.influence[id.index()] = Influences::default();
         self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
@@ -100,10 +95,10 @@ impl Composing<'_, '_> {
         &mut self,
         id: EventId,
         event: &Event,
-        model: CallModel,
+        section: Section,
         object: Option<&Name>,
     ) -> Option<usize> {
-        let kind = match model.section {
+        let kind = match section {
             Section::None => return None,
             Section::Monitor => LockKind::Monitor,
             Section::Own => LockKind::Own,
@@ -148,6 +143,24 @@ impl Composing<'_, '_> {
             self.given(&mut given, argument, held);
         }
         let given = given.finish();
+        // What is expected is compared, and not written; nor is the place in an array.
+        let expected = match model.revalidates {
+            Some(Revalidation::Expects(index)) => Some(index),
+            _ => None,
+        };
+        let place = model.key.filter(|_| model.state == State::Value);
+        let stored = if expected.is_some() || place.is_some() {
+            let mut stored = Gathering::default();
+            stored.add_all(computed);
+            for (index, argument) in (0u8..).zip(arguments.iter().skip(skip)) {
+                if Some(index) != expected && Some(index) != place {
+                    self.given(&mut stored, argument, held);
+                }
+            }
+            stored.finish()
+        } else {
+            given.clone()
+        };
         let expects = match model.revalidates {
             Some(Revalidation::Expects(index)) => arguments
                 .get(usize::from(index) + skip)
@@ -164,6 +177,13 @@ impl Composing<'_, '_> {
                 }
             };
             let Some(base) = base else { continue };
+            let mut held = held;
+            if let Target::Argument(index) = effect.target
+                && let Some(argument) = arguments.get(usize::from(index) + skip)
+                && let Some(section) = self.argument_section(id, event, argument, &base)
+            {
+                held.insert(section);
+            }
             let mut seen = None;
             for is_write in [false, true] {
                 if (is_write && !effect.access.writes()) || (!is_write && !self.is_read(model, effect.access)) {
@@ -171,8 +191,9 @@ impl Composing<'_, '_> {
                 }
                 let mut value = Gathering::default();
                 if is_write {
-                    value.add_all(&given);
-                    if let Some(read) = seen {
+                    value.add_all(&stored);
+                    // What is written where something was expected does not depend on what was there.
+                    if let Some(read) = seen.filter(|_| expected.is_none()) {
                         value.add_all(&Influences::one(Root::Access(read)));
                     }
                 }
@@ -212,8 +233,19 @@ impl Composing<'_, '_> {
         }
     }
 
+    /// The section that a call is on a container which it is given: `new ArrayList<>(shared)` asks it for all it has.
+    fn argument_section(&mut self, id: EventId, event: &Event, argument: &Argument, name: &Name) -> Option<usize> {
+        let holding = self.holding(argument);
+        let by_class = holding.class.map(|class| self.calls.section_of(self.program, class));
+        let section = holding.section.or(by_class).filter(|section| *section != Section::None)?;
+        if name.is_unknown() || is_local(name) {
+            return None;
+        }
+        self.library_section(id, event, section, Some(name))
+    }
+
     /// Whether a call removes the object that it is given, or those in a collection.
-    fn is_removal(&self, event: &Event) -> bool {
+    pub(super) fn is_removal(&self, event: &Event) -> bool {
         let Action::Call { method, .. } = &event.action else { return false };
         let names = &self.program.names;
         let descriptor = names.text(method.descriptor);
@@ -304,14 +336,45 @@ impl Composing<'_, '_> {
         arguments[..skip.min(arguments.len())].iter().for_each(|argument| self.given(&mut elements, argument, held));
         let elements = elements.finish();
         let mut computed = Gathering::default();
+        // An `Optional` that is empty runs nothing, nor does a stream that has nothing left.
+        let decides = model.returns == Returns::Computed || model.target == Target::Viewed;
+        let outside = Outside { rest: Some(&elements), decided: Some(&elements).filter(|_| decides) };
         for (index, around) in functions {
-            let Some((target, captured)) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
-            let Some(body) = (self.known)(target) else { continue };
+            let Some(function) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
             self.influence[id.index()] = Influences::default();
-            self.instantiate(id, event, &captured, body, around, &elements);
+            let mut is_known = false;
+            for body in function.targets.iter().filter_map(|target| (self.known)(*target)) {
+                is_known = true;
+                self.instantiate(id, event, &function.captured, body, around, outside);
+            }
+            if !is_known && !matches!(around, Around::Nothing) {
+                self.run_library(id, event, &function, arguments.first());
+            }
             computed.add_all(&self.influence[id.index()]);
         }
         computed.finish()
+    }
+
+    /// A method reference to library code, such as `seen::contains`: what it is given comes from where `source` comes
+    /// from.
+    fn run_library(&mut self, id: EventId, event: &Event, function: &Function, source: Option<&Argument>) {
+        let at = id.index();
+        let (taken, element, name) = (self.is_taken[at], self.element_of[at].clone(), self.result_name[at].clone());
+        let mut arguments = function.captured.clone();
+        let count = self.parameter_count(function.method) + usize::from(function.kind != CallKind::Static);
+        let given = Argument {
+            name: Name::start(Start::Unknown),
+            sources: source.map(|source| source.sources.clone()).unwrap_or_default(),
+            made: None,
+            objects: std::iter::once(Object::Unknown).collect(),
+        };
+        arguments.resize(count.max(arguments.len()), given);
+        if function.kind != CallKind::Special {
+            self.library_call(id, event, function.method, &arguments);
+        }
+        self.is_taken[at] = taken;
+        self.element_of[at] = element;
+        self.result_name[at] = name;
     }
 }
 

@@ -16,6 +16,7 @@ mod inside;
 mod instantiate;
 mod library;
 mod order;
+mod taken;
 mod uses;
 mod waits;
 
