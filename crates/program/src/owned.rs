@@ -204,6 +204,13 @@ impl Owned<'_> {
             })
     }
 
+    /// Whether a method runs as a task on objects that have the field.
+    fn is_run_of(&self, field: FieldId, run: MethodId) -> bool {
+        let program = self.whole.program;
+        let name = |class| program.header(class).name;
+        program.is_subtype(name(program.class_of(run)), name(program.class_of_field(field)))
+    }
+
     /// Whether an object gets out of a method by being stored in a field alone.
     fn is_stored_alone(&self, write: &FieldAccess, stored: &Argument) -> bool {
         let method = write.at.method;
@@ -232,7 +239,13 @@ impl Owned<'_> {
                 _ => false,
             })
         };
-        !outline.returned.contains(&object)
+        let threads = self.whole.threads();
+        let is_by_task = |method: MethodId| {
+            let mut by = threads.of_method(method).iter();
+            by.any(|process| threads.entry(*process).method.is_some_and(|run| self.is_run_of(field, run)))
+        };
+        // Who asks in order with the task may have it.
+        (!outline.returned.contains(&object) || !is_by_task(read.at.method))
             && self.whole.release().ways_out(read.at.method, object).iter().all(is_replaced)
     }
 }

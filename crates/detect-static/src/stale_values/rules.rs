@@ -116,6 +116,7 @@ impl Looking<'_> {
             }
         }
         found.extend(self.waits());
+        found.extend(self.replaced());
         found
     }
 

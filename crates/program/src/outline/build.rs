@@ -63,6 +63,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
         });
     }
     outline.refusals = building.refusals(&control);
+    outline.caught = building.caught();
     building.results(&mut outline, &places, &flow, &control);
     outline
 }
@@ -420,6 +421,31 @@ impl<'b> Building<'b> {
         refusals.sort_unstable();
         refusals.dedup();
         refusals
+    }
+
+    /// The handlers after which the method goes on; a `finally` throws on what it has caught.
+    fn caught(&self) -> SmallVec<[u32; 2]> {
+        let mut handlers: SmallVec<[u32; 2]> = SmallVec::new();
+        for (_, block) in self.body.blocks() {
+            handlers.extend(block.handlers.iter().map(|handler| handler.index() as u32));
+        }
+        handlers.sort_unstable();
+        handlers.dedup();
+        handlers.retain(|handler| {
+            let mut seen = vec![false; self.body.block_count()];
+            let mut pending = vec![BlockId::from_index(*handler as usize)];
+            while let Some(block) = pending.pop() {
+                if std::mem::replace(&mut seen[block.index()], true) {
+                    continue;
+                }
+                if let Some(Op::Return(_)) = self.body.terminator(block).map(|last| *self.body.op(last)) {
+                    return true;
+                }
+                pending.extend(self.body.block(block).successors.iter().copied());
+            }
+            false
+        });
+        handlers
     }
 
     /// Sections whose lock a wait lets go between a condition and an instruction that it decides about. What decides

@@ -278,6 +278,25 @@ impl Outline {
         reached.into_iter().map(|is_reached| !is_reached).collect()
     }
 
+    /// By block: whether control gets there only if an event ends with an exception. Empty if it gets to none.
+    pub fn follows_exception(&self, event: EventId) -> Vec<bool> {
+        let thrown = self.events[event.index()].block as usize;
+        let next = self.blocks.successors(thrown).filter(|next| next.is_exceptional).map(|next| next.block);
+        let handlers: SmallVec<[usize; 2]> = next.filter(|block| self.caught.contains(&(*block as u32))).collect();
+        if handlers.is_empty() {
+            return Vec::new();
+        }
+        let otherwise = self.reached(0, |block| handlers.contains(&block));
+        let mut only = vec![false; self.blocks.len()];
+        for handler in handlers {
+            only[handler] = true;
+            for (block, is_reached) in self.reached(handler, |_| false).into_iter().enumerate() {
+                only[block] |= is_reached;
+            }
+        }
+        only.iter().zip(otherwise).enumerate().map(|(block, (only, other))| *only && !other && block != 0).collect()
+    }
+
     fn reached(&self, from: usize, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
         let mut reached = vec![false; self.blocks.len()];
         let mut pending = vec![from];
@@ -333,6 +352,8 @@ pub struct Outline {
     pub waits: Vec<(EventId, Name, LockKind)>,
     /// Conditions that decide whether the method throws instead of returning.
     pub refusals: SmallVec<[u32; 2]>,
+    /// Blocks that begin the handler of an exception after which the method goes on.
+    pub caught: SmallVec<[u32; 2]>,
     /// Where what the method returns comes from.
     pub result: Sources,
     /// The name of what it returns, if all returns agree.

@@ -12,6 +12,8 @@ pub(super) struct Guard {
     question: Influences,
     /// By block: whether control gets there only if the call returned.
     follows: Vec<bool>,
+    /// By block: whether control gets there only if it threw.
+    caught: Vec<bool>,
 }
 
 impl Composing<'_, '_> {
@@ -73,7 +75,8 @@ impl Composing<'_, '_> {
     /// Notes that a call returns only if something holds.
     pub(super) fn add_guard(&mut self, call: EventId, question: Influences) {
         if !question.is_empty() {
-            self.guards.push(Guard { call, question, follows: self.outline.follows_surely(call) });
+            let (follows, caught) = (self.outline.follows_surely(call), self.outline.follows_exception(call));
+            self.guards.push(Guard { call, question, follows, caught });
         }
     }
 
@@ -84,7 +87,7 @@ impl Composing<'_, '_> {
             let call = &self.outline.events[guard.call.index()];
             let comes_later =
                 if call.block == event.block { call.pc < event.pc } else { guard.follows[event.block as usize] };
-            if comes_later {
+            if comes_later || guard.caught.get(event.block as usize) == Some(&true) {
                 all.add_all(&guard.question);
             }
         }

@@ -223,6 +223,7 @@ impl Composing<'_, '_> {
                 is_removal: access.is_removal,
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
+                is_of_keys: access.is_of_keys,
                 compared: if access.compared.is_empty() {
                     if access.is_write { compared.clone() } else { Comparisons::default() }
                 } else {

@@ -1,15 +1,17 @@
 //! Calls of library code: what its model says, put into a summary.
 
 use classfile::CallKind;
-use location::MethodName;
+use location::{MethodName, Symbol};
 use smallvec::SmallVec;
 
 use super::compose::Composing;
+use super::handle::Named;
 use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::instantiate::{Around, Function, Outside};
 use super::{Access, Comparisons, Influences, Root, SummarySection};
+use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Start};
@@ -33,10 +35,14 @@ impl Composing<'_, '_> {
         if let Some(section) = receiver.section {
             model = model.within(section);
         }
-        if model.target == Target::Named {
+        let named = if model.target == Target::Named { self.named(arguments) } else { None };
+        if model.target == Target::Named && named.is_none() {
             // Which variable a handle or updater stands for is not known here: the call only passes values on.
             model =
                 CallModel { access: model::Access::None, section: Section::None, returns: Returns::Computed, ..model };
+        }
+        if self.is_step(method, arguments) {
+            model = CallModel { access: model::Access::Update, returns: Returns::Removed, ..model };
         }
         let is_static = arguments.len() == self.parameter_count(method);
         let mut object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
@@ -44,9 +50,16 @@ impl Composing<'_, '_> {
             model = model.within(Section::Own);
             object = Some(map);
         }
+        if let Some(named) = named {
+            object = Some(named.lock);
+        }
         if let (Target::Viewed, Returns::FromState) = (model.target, model.returns) {
             self.element_of[id.index()] = object.clone();
         }
+        let is_key_set =
+            matches!(self.program.names.text(method.name), "keySet" | "navigableKeySet" | "descendingKeySet" | "keys");
+        let is_onward = matches!(model.returns, Returns::View(_)) || model.target == Target::Viewed;
+        self.of_keys[id.index()] = is_key_set || is_onward && self.are_keys(arguments.first());
         let section = self.library_section(id, event, model.section, object.as_ref());
         let skip = usize::from(!is_static);
         self.take_out(id, event, model, method, arguments, skip);
@@ -54,11 +67,29 @@ impl Composing<'_, '_> {
         self.influence[id.index()] = Influences::default();
         self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
         self.library_result(id, model, object, arguments, skip, &computed);
+        self.name_element(id, method, arguments);
         true
+    }
+
+    /// Whether an argument is a map's set of keys, or goes over one.
+    fn are_keys(&self, argument: Option<&Argument>) -> bool {
+        match argument.map(|argument| argument.objects.as_slice()) {
+            Some([Object::Event(event)]) => self.of_keys[event.index()],
+            _ => false,
+        }
     }
 
     fn parameter_count(&self, method: MethodName) -> usize {
         classfile::split_method(self.program.names.text(method.descriptor)).map_or(0, |(count, _)| count)
+    }
+
+    /// Whether a call moves an iterator on that a field holds: whoever comes next gets another element.
+    fn is_step(&self, method: MethodName, arguments: &[Argument]) -> bool {
+        is_stepping(self.program, method)
+            && arguments.first().is_some_and(|first| {
+                let field = crate::variable::holder(&self.settle(&first.name));
+                field.is_some_and(|field| is_cursor(self.program, field.descriptor))
+            })
     }
 
     /// What is known of the object that an argument is.
@@ -148,7 +179,9 @@ impl Composing<'_, '_> {
             Some(Revalidation::Expects(index)) => Some(index),
             _ => None,
         };
-        let place = model.key.filter(|_| model.state == State::Value);
+        let named = if model.target == Target::Named { self.named(arguments) } else { None };
+        let is_of_object = matches!(&named, Some(Named { member: Member::Field(_), .. }));
+        let place = if is_of_object { Some(0) } else { model.key.filter(|_| model.state == State::Value) };
         let stored = if expected.is_some() || place.is_some() {
             let mut stored = Gathering::default();
             stored.add_all(computed);
@@ -171,7 +204,8 @@ impl Composing<'_, '_> {
         let is_removal = self.is_removal(event);
         for effect in model.effects() {
             let base = match effect.target {
-                Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
+                Target::Receiver | Target::Viewed => object.cloned(),
+                Target::Named => named.as_ref().map(|named| named.base.clone()),
                 Target::Argument(index) => {
                     arguments.get(usize::from(index) + skip).map(|argument| self.settle(&argument.name))
                 }
@@ -199,7 +233,10 @@ impl Composing<'_, '_> {
                 }
                 let added = self.add_access(Access {
                     base: base.clone(),
-                    member: member(effect.state),
+                    member: match (&named, effect.target) {
+                        (Some(named), Target::Named) => named.member,
+                        _ => member(effect.state),
+                    },
                     is_write,
                     spot: self.spot(event.pc, event.line),
                     event: id,
@@ -218,6 +255,10 @@ impl Composing<'_, '_> {
                     is_removal: is_write && is_removal,
                     is_mapped: model.returns == Returns::Removed,
                     is_keyed: model.key.is_some(),
+                    is_of_keys: match effect.target {
+                        Target::Argument(index) => self.are_keys(arguments.get(usize::from(index) + skip)),
+                        _ => self.are_keys(arguments.first()),
+                    },
                     compared: if is_write { self.compared(event) } else { Comparisons::default() },
                 });
                 if !is_write {
@@ -340,7 +381,13 @@ impl Composing<'_, '_> {
         let decides = model.returns == Returns::Computed || model.target == Target::Viewed;
         let outside = Outside { rest: Some(&elements), decided: Some(&elements).filter(|_| decides) };
         for (index, around) in functions {
-            let Some(function) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
+            let Some(mut function) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
+            if let Some(carrier) = arguments.first().filter(|_| decides)
+                && let Some(name) = self.element(carrier)
+            {
+                let (sources, objects) = (carrier.sources.clone(), std::iter::once(Object::Unknown).collect());
+                function.captured.push(Argument { name, sources, made: None, objects });
+            }
             self.influence[id.index()] = Influences::default();
             let mut is_known = false;
             for body in function.targets.iter().filter_map(|target| (self.known)(*target)) {
@@ -413,4 +460,23 @@ fn member(state: State) -> Member {
         State::Elements => Member::Elements,
         other => Member::State(other),
     }
+}
+
+/// Whether a call moves an iterator on.
+pub(crate) fn is_stepping(program: &Program, method: MethodName) -> bool {
+    matches!(
+        program.names.text(method.name),
+        "next" | "nextElement" | "nextInt" | "nextLong" | "nextDouble" | "previous"
+    ) && is_iterator(program.names.text(method.class.0))
+}
+
+/// Whether what a field holds is an iterator.
+pub(crate) fn is_cursor(program: &Program, descriptor: Symbol) -> bool {
+    let name = program.names.text(descriptor).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+    name.is_some_and(is_iterator)
+}
+
+fn is_iterator(class: &str) -> bool {
+    matches!(class, "java/util/Iterator" | "java/util/ListIterator" | "java/util/Enumeration")
+        || class.starts_with("java/util/PrimitiveIterator$")
 }

@@ -96,13 +96,27 @@ impl Composing<'_, '_> {
         events.filter(|(_, is_taken)| **is_taken).map(|(index, _)| EventId(index as u32)).collect()
     }
 
-    /// Whether it returns what it took out of a container, and nothing else.
+    /// Whether it returns what it took out of a container, or has made for the caller, and nothing else.
     pub(super) fn hands_over(&self) -> bool {
         !self.outline.returned.is_empty()
             && self.outline.returned.iter().all(|object| match object {
                 Object::Event(event) => self.is_taken[event.index()],
+                Object::New { .. } => !self.is_shown(object),
                 _ => false,
             })
+    }
+
+    /// Whether an object that is made here gets anywhere but to its constructor and to the caller.
+    fn is_shown(&self, object: &Object) -> bool {
+        let has = |argument: &Argument| argument.objects.contains(object);
+        self.outline.events.iter().any(|event| match &event.action {
+            Action::Write { stored, .. } => has(stored),
+            Action::Lambda { arguments, .. } => arguments.iter().any(has),
+            Action::Call { method, arguments, .. } => {
+                method.name != self.program.roots.constructor && arguments.iter().any(has)
+            }
+            Action::Read { .. } | Action::Wait(_) => false,
+        })
     }
 }
 
