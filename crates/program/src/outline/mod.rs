@@ -88,6 +88,8 @@ pub enum Start {
     New(u32),
     /// What a call returned.
     Result(EventId),
+    /// The element at hand of a stream that a call returned.
+    Element(EventId),
     /// Some other register of this method.
     Local(u32),
     Unknown,

@@ -43,7 +43,7 @@ impl Composing<'_, '_> {
             _ => None,
         };
         if is_carrier {
-            self.element_name[id.index()] = Some(named.unwrap_or(Name::start(Start::Result(id))));
+            self.element_name[id.index()] = Some(named.unwrap_or(Name::start(Start::Element(id))));
         } else if is_layer && named.as_ref().is_some_and(|name| !name.is_unknown()) {
             self.result_name[id.index()] = named;
         }

@@ -158,5 +158,5 @@ impl Composing<'_, '_> {
 
 /// Whether only the method itself has a name for the object, or for what it is a part of.
 pub(super) fn is_local(name: &Name) -> bool {
-    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Local(_))
+    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Element(_) | Start::Local(_))
 }

@@ -105,7 +105,9 @@ impl Composing<'_, '_> {
                 None => Name::start(Start::Unknown),
             },
             Start::Static(_) | Start::Class(_) => Name::start(name.start),
-            Start::New(_) | Start::Result(_) | Start::Local(_) | Start::Unknown => Name::start(Start::Unknown),
+            Start::New(_) | Start::Result(_) | Start::Element(_) | Start::Local(_) | Start::Unknown => {
+                Name::start(Start::Unknown)
+            }
         };
         // An element's position is a register of the callee.
         if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
