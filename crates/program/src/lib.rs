@@ -23,6 +23,7 @@ mod getter;
 mod guard;
 mod hierarchy;
 mod known;
+mod latch;
 mod library;
 mod load;
 mod lock;

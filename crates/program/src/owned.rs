@@ -111,7 +111,10 @@ impl Owned<'_> {
         !argument.objects.is_empty()
             && argument.objects.iter().all(|object| match *object {
                 Object::New { register, .. } => !release.is_let_out(caller, register, at),
-                Object::Event(event) => taken.contains(&event) && !release.is_passed_on(caller, &yielded, at),
+                Object::Event(event) => {
+                    self.is_of_thread(caller, event)
+                        || taken.contains(&event) && !release.is_passed_on(caller, &yielded, at)
+                }
                 Object::Parameter(position) => {
                     let is_kept = !release.is_given_away(caller, position, at);
                     if is_kept && !asked.contains(&(caller, position)) {
@@ -121,6 +124,19 @@ impl Owned<'_> {
                 }
                 Object::Int(_) | Object::Unknown => false,
             })
+    }
+
+    /// Whether a call yields the object that each thread has for itself.
+    pub fn is_of_thread(&self, method: MethodId, call: EventId) -> bool {
+        let program = self.whole.program;
+        let outline = self.whole.outlines().get(method);
+        match outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action) {
+            Some(Action::Call { method, .. }) => {
+                program.names.text(method.name) == "get"
+                    && program.is_subtype(method.class, program.names.class("java/lang/ThreadLocal"))
+            }
+            _ => false,
+        }
     }
 
     /// Whether everybody who calls a method of an interface gives it an object that he has alone.

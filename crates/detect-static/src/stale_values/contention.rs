@@ -45,7 +45,8 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
         threads.overlap(process, other)
             && (process == other
                 || threads.ordered(outlines, process, at, other).is_none()
-                    && threads.ordered(outlines, other, write.at, process).is_none())
+                    && threads.ordered(outlines, other, write.at, process).is_none()
+                    && !whole.is_latched(process, at, other, write.at))
     };
     let writes = sharings.accesses(variable.field()).iter();
     let mut writes = writes.filter(|access| access.is_write && access.of_contents == of_contents && !access.is_initial);

@@ -24,10 +24,15 @@ impl Looking<'_> {
                 if read.is_write || read.event == write.event || !read.base.same(&write.base) {
                     continue;
                 }
-                let Some((first, second)) = self.apart(read, write) else { continue };
-                if self.variable(read) != Some(written)
+                let waited = || self.apart_by_wait(outline, read, write).map(|section| (section, section));
+                let Some((first, second)) = self.apart(read, write).or_else(waited) else { continue };
+                // What the read decides is told as such.
+                let id = Root::Access(AccessId(number as u32));
+                let is_decided = write.control.iter().chain(&write.guards).any(|influence| influence.root == id);
+                if is_decided
+                    || self.variable(read) != Some(written)
                     || !self.goes_on(outline, AccessId(number as u32), read, write)
-                    || self.is_seen_again(write, written)
+                    || first != second && self.is_seen_again(write, written)
                 {
                     continue;
                 }
@@ -77,6 +82,18 @@ impl Looking<'_> {
                 !read.held.contains(*second) && earlier.kind == later.kind && earlier.lock.same(&later.lock)
             })?;
             Some((first, second))
+        })
+    }
+
+    /// The section in which a wait lets others in between a read and a write.
+    fn apart_by_wait(&self, outline: &Outline, read: &Access, write: &Access) -> Option<usize> {
+        let both = read.held.intersection(write.held);
+        self.summary.waits.iter().find_map(|waiting| {
+            let section = both.intersection(waiting.sections).iter().next()?;
+            let is_between = read.event < waiting.event
+                && outline.may_follow(read.event, waiting.event)
+                && outline.leads_to(waiting.event, write.event, &[read.event]);
+            is_between.then_some(section)
         })
     }
 

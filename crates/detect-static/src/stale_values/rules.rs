@@ -188,7 +188,9 @@ impl Looking<'_> {
                 {
                     return None;
                 }
-                Start::Result(call) if self.is_part(access) && self.is_of_thread(call) => return None,
+                Start::Result(call) if self.is_part(access) && self.whole.owned().is_of_thread(self.method, call) => {
+                    return None;
+                }
                 _ => {}
             }
         }
@@ -204,19 +206,6 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a call yields the object that this thread has for itself.
-    fn is_of_thread(&self, call: EventId) -> bool {
-        let program = self.whole.program;
-        let outline = self.whole.summaries.outline(self.method);
-        match outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action) {
-            Some(Action::Call { method, .. }) => {
-                program.names.text(method.name) == "get"
-                    && program.is_subtype(method.class, program.names.class("java/lang/ThreadLocal"))
-            }
-            _ => false,
-        }
-    }
-
     /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
     fn may_be_held(&self, around: usize, lock: &Name) -> bool {
         let section = &self.summary.sections[around];
@@ -226,7 +215,7 @@ impl Looking<'_> {
         let own = outline.sections.iter().find(|own| own.pc == section.spot.pc && !own.is_method);
         own.is_some_and(|own| {
             own.objects.len() > 1
-                && lock.steps.is_empty()
+                && lock.steps == own.lock.steps
                 && own.objects.iter().any(|object| match (object, lock.start) {
                     (Object::Parameter(one), Start::Parameter(other)) => *one == other,
                     (Object::New { register, .. }, Start::New(other)) => *register == other,
@@ -337,7 +326,7 @@ impl Looking<'_> {
     /// whoever calls the method.
     fn is_covered(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
-        let cover = self.whole.cover();
+        let cover = self.whole.cover().among(self.whole.threads());
         let first = &self.summary.sections[stale.first];
         let ended: Vec<usize> = write
             .value

@@ -192,7 +192,10 @@ impl<'b> Building<'b> {
         let end = section.ends.iter().map(|end| self.body.instruction(*end).pc).min();
         OutlineSection {
             lock: self.name(&section.lock, places),
-            objects: section.object.map(|object| objects(places, object)).unwrap_or_default(),
+            objects: match section.lock.root {
+                Root::Value(root) => objects(places, root),
+                _ => section.object.map(|object| objects(places, object)).unwrap_or_default(),
+            },
             kind: section.lock_kind(),
             mode: section.mode,
             is_method: section.kind == SectionKind::Method,

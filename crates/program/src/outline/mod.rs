@@ -225,7 +225,7 @@ pub struct Event {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutlineSection {
     pub lock: Name,
-    /// What the lock may be, where paths meet.
+    /// What the object that the lock's name starts with may be, where paths meet.
     pub objects: Objects,
     pub kind: LockKind,
     pub mode: Mode,
