@@ -110,6 +110,19 @@ impl Calls {
         }
     }
 
+    /// The methods that a lambda or method reference may run: `plan::isFree` goes by the class of the plan.
+    pub fn lambda_targets(&self, program: &Program, method: MethodName) -> Targets {
+        let found = self.hierarchy.resolve_name(program, method);
+        let is_fixed = |found: MethodId| {
+            let own = program.method(found);
+            own.access.is_static() || own.access.is_private() || own.name == program.roots.constructor
+        };
+        match found {
+            Some(found) if !is_fixed(found) => self.targets(program, CallKind::Virtual, method),
+            found => Targets::Known(found.into_iter().collect()),
+        }
+    }
+
     /// The methods that a call runs if its receiver is exactly of this class.
     pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Targets {
         let found = self.hierarchy.resolve(program, receiver, method.name, method.descriptor);
@@ -271,6 +284,8 @@ impl Calls {
             let mut own: Vec<MethodId> =
                 calls.iter().flat_map(|call| targets[*call as usize].known()).copied().collect();
             own.extend(mentions.lambdas.iter().filter_map(|lambda| self.hierarchy.resolve_name(program, *lambda)));
+            let referred = mentions.lambdas.iter().map(|lambda| self.lambda_targets(program, *lambda));
+            own.extend(referred.flat_map(|targets| targets.known().to_vec()));
             own.sort_unstable();
             own.dedup();
             let numbered = calls.iter().zip(&mentions.calls);

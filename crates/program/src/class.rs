@@ -80,6 +80,8 @@ pub(crate) struct Roots {
     serializable: ClassName,
     /// `<init>`
     pub(crate) constructor: Symbol,
+    /// `AtomicBoolean`
+    pub(crate) flag: ClassName,
 }
 
 impl Roots {
@@ -89,6 +91,7 @@ impl Roots {
             cloneable: names.class("java/lang/Cloneable"),
             serializable: names.class("java/io/Serializable"),
             constructor: names.intern("<init>"),
+            flag: names.class("java/util/concurrent/atomic/AtomicBoolean"),
         }
     }
 }

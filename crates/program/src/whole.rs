@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use classfile::CallKind;
+
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
 use crate::outlines::{OutlineCache, Outlines};
+use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
 use crate::sharing::{Answers, Sharings};
 use crate::summary::Summaries;
@@ -43,6 +46,7 @@ pub struct Ground<'p> {
     pub settings: Settings,
     outlines: Arc<OutlineCache>,
     threads: OnceLock<Threads>,
+    interface_callers: OnceLock<InterfaceCallers>,
     answers: Answers,
 }
 
@@ -55,6 +59,7 @@ impl<'p> Ground<'p> {
             settings,
             outlines: Arc::new(OutlineCache::new(program)),
             threads: OnceLock::new(),
+            interface_callers: OnceLock::new(),
             answers: Answers::new(program),
         }
     }
@@ -125,6 +130,28 @@ impl<'p> Whole<'p> {
 
     pub fn release(&self) -> Release<'_> {
         Release { program: self.program, calls: &self.calls, summaries: &self.summaries }
+    }
+
+    /// Which objects belong to one thread.
+    pub fn owned(&self) -> Owned<'_> {
+        Owned { whole: self }
+    }
+
+    /// The methods whose code calls something by an interface, by the name of what they call.
+    pub(crate) fn interface_callers(&self) -> &InterfaceCallers {
+        self.interface_callers.get_or_init(|| {
+            let mut callers = InterfaceCallers::default();
+            for method in self.program.methods() {
+                let made = self.calls.made_by(method).iter().filter(|(kind, _)| *kind == CallKind::Interface);
+                for (_, called) in made {
+                    let known = callers.entry(called.name).or_default();
+                    if known.last() != Some(&method) {
+                        known.push(method);
+                    }
+                }
+            }
+            callers
+        })
     }
 
     pub fn cover(&self) -> Cover<'_> {
