@@ -133,7 +133,10 @@ impl Looking<'_> {
             let arguments = match &event.action {
                 Action::Call { method, arguments, .. } => {
                     let model = self.whole.calls.model(self.whole.program, *method, method.class);
-                    let is_quiet = model.is_some_and(|model| model.sink.is_some() || !model.access.writes());
+                    // What a function does that somebody gives is not known.
+                    let is_function = self.whole.program.names.text(method.class.0).starts_with("java/util/function/");
+                    let is_quiet =
+                        !is_function && model.is_some_and(|model| model.sink.is_some() || !model.access.writes());
                     if is_quiet {
                         return false;
                     }
