@@ -87,6 +87,11 @@ fn is_own_code(program: &Program, calls: &Calls, method: MethodName) -> bool {
 }
 
 impl Calls {
+    /// Whether objects of a class never change.
+    pub fn is_immutable(&self, program: &Program, class: ClassName) -> bool {
+        self.models.is_immutable(&program.names, class, &mut supertypes(program))
+    }
+
     /// The method that runs when an object of this class is started, or called as a function.
     pub(crate) fn task_entry(&self, program: &Program, class: ClassName) -> Option<MethodName> {
         self.models.task_entry(&program.names, class, &mut supertypes(program))

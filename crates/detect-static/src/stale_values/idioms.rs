@@ -1,6 +1,6 @@
 //! Correct ways to use a value after its section: the value was handed over, is made sure of again, or does no harm.
 
-use location::MethodName;
+use location::{MethodName, Symbol};
 use program::ir::CallKind;
 use program::outline::{Action, Argument, EventId, Member, Object, Origin, Source};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
@@ -22,6 +22,8 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_gone_either_way(stale, write)
         || looking.is_used_up(stale, write)
         || looking.is_lasting_key(stale, write)
+        || looking.is_asked_twice(stale, write)
+        || looking.is_computed_once(stale, write)
 }
 
 /// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
@@ -334,6 +336,40 @@ impl Looking<'_> {
                     && act.base.same(&read.base)
                     && self.variable(act) == Some(stale.variable)
             })
+    }
+
+    /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would
+    /// have done anyway.
+    fn is_asked_twice(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let reading = &outline.events[self.access(stale.read).event.index()].action;
+        match (reading, &outline.events[write.event.index()].action) {
+            (
+                Action::Call { method: first, arguments: one, .. },
+                Action::Call { method: second, arguments: other, .. },
+            ) => stale.how == Use::Decides && first == second && one.len() == 1 && one[0].name.same(&other[0].name),
+            _ => false,
+        }
+    }
+
+    /// A value that never changes, computed from the object alone when it is first asked for and kept in a volatile field:
+    /// whoever computes it again gets the same.
+    fn is_computed_once(&self, stale: &Stale, write: &Access) -> bool {
+        let (Use::Decides, Variable::Field(field)) = (stale.how, stale.variable) else { return false };
+        let program = self.whole.program;
+        let declared = program.field(field);
+        stale.written == stale.variable
+            && declared.access.is_volatile()
+            && self.is_unchanging(declared.descriptor)
+            && self.whole.variables.writers(stale.variable).len() == 1
+            && write.value.iter().all(|influence| matches!(influence.root, Root::Parameter(0)))
+            && !self.decides_more(stale, write)
+    }
+
+    fn is_unchanging(&self, descriptor: Symbol) -> bool {
+        let program = self.whole.program;
+        let name = program.names.text(descriptor).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+        name.is_some_and(|name| self.whole.calls.is_immutable(program, program.names.class(name)))
     }
 
     /// Whether the old value is a key that is still there, because nobody ever removes one.

@@ -10,6 +10,9 @@ use super::rules::{Looking, Stale, Use};
 /// Operations that leave nothing of what was there.
 const OVERWRITING: [&str; 6] = ["clear", "set", "lazySet", "removeAllElements", "setLength", "reset"];
 
+/// Values that are boxed and unboxed more often than this are not followed.
+const MAX_BOXES: usize = 3;
+
 impl Looking<'_> {
     /// Reads whose value goes on although the variable is overwritten in a later section.
     pub(super) fn replaced(&self) -> Vec<Stale> {
@@ -120,7 +123,7 @@ impl Looking<'_> {
     /// Whether the old value is given to code that others notice, after the write; together with the new one if there is
     /// a new one.
     fn is_used_beside(&self, outline: &Outline, origin: Origin, read: &Access, write: &Access) -> bool {
-        let has = |argument: &Argument, origin: Origin| argument.sources.iter().any(|one| one.origin == origin);
+        let has = |argument: &Argument, origin: Origin| self.comes(outline, &argument.sources, origin, MAX_BOXES);
         let new: Vec<Origin> = match &outline.events[write.event.index()].action {
             Action::Call { arguments, .. } => {
                 arguments.iter().skip(1).flat_map(|argument| &argument.sources).map(|source| source.origin).collect()
@@ -133,7 +136,10 @@ impl Looking<'_> {
             let arguments = match &event.action {
                 Action::Call { method, arguments, .. } => {
                     let model = self.whole.calls.model(self.whole.program, *method, method.class);
-                    let is_quiet = model.is_some_and(|model| model.sink.is_some() || !model.access.writes());
+                    // What a function does that somebody gives is not known.
+                    let is_function = self.whole.program.names.text(method.class.0).starts_with("java/util/function/");
+                    let is_quiet =
+                        !is_function && model.is_some_and(|model| model.sink.is_some() || !model.access.writes());
                     if is_quiet {
                         return false;
                     }
@@ -147,6 +153,22 @@ impl Looking<'_> {
                 && arguments.iter().any(|argument| has(argument, origin))
                 && (new.is_empty() || new.iter().all(|new| arguments.iter().any(|argument| has(argument, *new))))
                 && outline.may_follow(write.event, id)
+        })
+    }
+
+    /// Whether a value comes from somewhere, in a box or out of one.
+    fn comes(&self, outline: &Outline, sources: &Sources, origin: Origin, depth: usize) -> bool {
+        sources.iter().any(|source| match source.origin {
+            from if from == origin => true,
+            Origin::Event(event) if depth > 0 => match &outline.events[event.index()].action {
+                Action::Call { method, arguments, .. } => {
+                    let is_box = self.whole.program.names.text(method.name) == "valueOf"
+                        || self.whole.program.names.text(method.name).ends_with("Value");
+                    is_box && arguments.iter().any(|argument| self.comes(outline, &argument.sources, origin, depth - 1))
+                }
+                _ => false,
+            },
+            _ => false,
         })
     }
 

@@ -343,7 +343,10 @@ impl Composing<'_, '_> {
             }
             Returns::Computed => all(self, arguments),
             // What an object holds that only this method knows comes from where the object and its parts came from.
-            Returns::FromState if is_own => joined(&read, &all(self, &arguments[..skip.min(arguments.len())])),
+            // What is left of a stream depends on what its functions have said.
+            Returns::FromState if is_own || self.is_stream(id) => {
+                joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
+            }
             Returns::FromState => read,
             Returns::Fresh => joined(&read, &all(self, arguments)),
             Returns::Receiver | Returns::View(_) => {
@@ -360,6 +363,13 @@ impl Composing<'_, '_> {
         };
         // The section of the call has ended when it returns.
         self.influence[id.index()] = self.brought_to(joined(&result, computed), held);
+    }
+
+    fn is_stream(&self, id: EventId) -> bool {
+        match &self.outline.events[id.index()].action {
+            Action::Call { method, .. } => self.program.names.text(method.class.0).starts_with("java/util/stream/"),
+            _ => false,
+        }
     }
 
     /// Functions that the call runs, before it returns or as a task of their own: lambdas made in this method. Tells where
