@@ -344,6 +344,19 @@ fn who_takes_turns_by_something_else_is_kept_apart() {
         )
     }).collect();
     assert_eq!(evidence(&overlapping, true), None, "told late");
+    // What may wait is told in two parts, and the other one may be done before the second.
+    let waiting = "A|mr(Queue@9{}){b0,a20}|P.give:()V@1\nB|mu(Queue@9{}){b2,a3}|P.take:()V@1\nB|r(C.x@7)|\n\
+                   A|mw(Queue@9{}){b21,a22}|P.give:()V@1\n";
+    let waiting = (0..4).map(|turn| {
+        let later = |text: &str, number: u32| text.replace(&format!("{number},"), &format!("{},", number + turn * 30));
+        let text = [0, 2, 21].iter().fold(waiting.to_owned(), |text, number| later(&text, *number));
+        let text = [20, 3, 22]
+            .iter()
+            .fold(text, |text, number| text.replace(&format!("a{number}}}"), &format!("a{}}}", number + turn * 30)));
+        let (a, b) = if turn % 2 == 0 { ("A|", "B|") } else { ("B|", "A|") };
+        format!("{}{}", unit("A"), text).replace("A|", "?|").replace("B|", b).replace("?|", a)
+    });
+    assert_eq!(evidence(&waiting.collect::<String>(), true), None, "told in two parts");
     let between = unit("A").replacen("A|rel(l)|\n", &format!("A|rel(l)|\n{}", pool("B")), 1);
     let between = format!("{}{between}{}", done("A", "Pool.free@9", "take"), done("A", "Pool.free@9", "give"));
     assert_eq!(evidence(&format!("{turns}{between}"), true), OBSERVED);
