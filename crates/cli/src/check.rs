@@ -1,5 +1,6 @@
 //! `fissure check`: class files in, report out.
 
+use std::cell::OnceCell;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -78,7 +79,8 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     if let Some(name) = assumed.unknown.first() {
         bail!("there is no class, method or field `{name}`");
     }
-    let mut checked = detect_static::check_with(&program, detectors, options(args));
+    let whole = OnceCell::new();
+    let mut checked = detect_static::check_keeping(&program, detectors, options(args), &whole);
     checked.findings.retain(|finding| !assumed.hides(finding));
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
@@ -94,6 +96,9 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
         suspicions: Vec::new(),
         plan: String::new(),
     };
+    // The command is about to end: nobody waits for millions of small pieces to be freed.
+    std::mem::forget(whole);
+    std::mem::forget(program);
     if let Some((cache, key_before)) = &kept {
         // What changed while it was read belongs to no key.
         if key(args, detectors, &jdk)? == *key_before {

@@ -39,6 +39,9 @@ const FINDINGS: u8 = 66;
 /// How often new JVMs are looked for.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// Bytes of records that may wait to be judged; then the program waits.
+const BACKLOG: u64 = 1 << 30;
+
 #[derive(Args)]
 pub(crate) struct RunArgs {
     /// Show findings with at least this evidence; what the code alone makes suspect is `pattern`
@@ -107,6 +110,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     options.waits_for_plan = true;
     // Else the recorder does not tell of locks that are taken again.
     options.no_filter |= without(&args.without).contains(Refinement::ReentrantLocks);
+    options.backlog = BACKLOG;
     let mut launched = Launched::start(&args.command, &options)?;
     let is_over = Arc::new(AtomicBool::new(false));
     let mut watching: Vec<JoinHandle<Result<Watched>>> = Vec::new();

@@ -44,6 +44,7 @@ impl<'r> Readable<'r> {
                 },
                 None => "a result".to_owned(),
             },
+            Start::Element(_) => "an element".to_owned(),
             Start::Local(value) => format!("v{value}"),
             Start::Unknown => "*".to_owned(),
         };

@@ -58,7 +58,7 @@ impl Watch {
             None => Default::default(),
         };
         let mut judge = Judge::new(self, suspicions, plan);
-        let follow = Follow::new(&self.folder).with_context(|| self.shown())?;
+        let follow = Follow::consuming(&self.folder).with_context(|| self.shown())?;
         let (sender, about) = channel();
         let live = Live { follow: Some(follow), is_over: Arc::clone(&self.is_over), bytes: Vec::new(), at: 0, sender };
         let mut reader = Reader::new(live).with_context(|| self.shown())?;

@@ -1,9 +1,10 @@
 //! Torn reads of one variable: two elements of one container or array that another section changes together, or two looks
 //! at one reference whose object is replaced as a whole.
 
+use program::model::State;
 use program::outline::{Action, Argument, EventId, Member, Object, Origin};
 use program::summary::{Access, AccessId};
-use program::{FieldId, LockKind, MethodId, Relation, Variable, Whole, locks};
+use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -67,6 +68,11 @@ fn is_part(access: &Access) -> bool {
     access.member == Member::Elements || (access.is_keyed && matches!(access.member, Member::State(_)))
 }
 
+/// Whether an access touches what an atomic reference holds.
+fn is_reference(access: &Access) -> bool {
+    access.member == Member::State(State::Value)
+}
+
 /// The torn pairs of reads of one variable in one method: one for each variable.
 pub(super) fn torn(asking: &Asking<'_>, doubles: &Doubles) -> Vec<Torn> {
     let reads = asking.touched(Kind::Read);
@@ -77,8 +83,11 @@ pub(super) fn torn(asking: &Asking<'_>, doubles: &Doubles) -> Vec<Torn> {
                 continue;
             }
             let torn = match item.variable {
+                Variable::Held(_) if is_reference(asking.access(*first)) => {
+                    asking.snapshots(*first, *second, item.variable)
+                }
                 Variable::Held(_) => asking.elements(*first, *second, item, doubles),
-                Variable::Field(field) => asking.snapshots(*first, *second, field),
+                Variable::Field(_) => asking.snapshots(*first, *second, item.variable),
             };
             found.extend(torn.map(|torn| (torn, item.variable)));
         }
@@ -103,16 +112,15 @@ impl Asking<'_> {
     }
 
     /// Two looks at a reference to something that never changes but is replaced, each for another part of it.
-    fn snapshots(&self, first: AccessId, second: AccessId, field: FieldId) -> Option<Torn> {
+    fn snapshots(&self, first: AccessId, second: AccessId, variable: Variable) -> Option<Torn> {
         let (a, b) = (self.access(first), self.access(second));
-        if first == second || a.event == b.event || !self.are_held_apart(first, second) || !self.is_snapshot(field) {
+        if first == second || a.event == b.event || !self.are_held_apart(first, second) {
             return None;
         }
         let (one, other) = (self.parts_of(a.event), self.parts_of(b.event));
         if !one.iter().any(|part| other.iter().any(|another| part != another)) {
             return None;
         }
-        let variable = Variable::Field(field);
         let met = self.meeting(self.method, first, second)?;
         let is_open = !self.is_covered(a, b, variable);
         let writers = self.whole.variables.writers(variable);
@@ -153,27 +161,17 @@ impl Asking<'_> {
         first.event != second.event && one.len() == other.len() && differ
     }
 
-    /// Whether a field holds objects that never change.
-    fn is_snapshot(&self, field: FieldId) -> bool {
-        let program = self.whole.program;
-        let descriptor = program.names.text(program.field(field).descriptor);
-        let name = descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';'));
-        let class = name.and_then(|name| program.class(program.names.class(name)));
-        class.filter(|class| program.is_checked(*class)).is_some_and(|class| {
-            let mut own = program.header(class).fields.iter().filter(|field| !field.access.is_static()).peekable();
-            own.peek().is_some() && own.all(|field| field.access.is_final())
-        })
-    }
-
-    /// What is asked of the object that an event yields: the names of methods and fields.
+    /// What is asked of the object that an event yields, if it never changes: the names of methods and fields.
     fn parts_of(&self, event: EventId) -> Vec<location::Symbol> {
         let is_from = |source: &program::outline::Source| source.origin == Origin::Event(event);
+        let program = self.whole.program;
         let parts = self.outline.events.iter().filter_map(|other| match &other.action {
-            Action::Call { method, arguments, .. } => {
-                arguments.first().filter(|object| object.sources.iter().any(is_from)).map(|_| method.name)
-            }
+            Action::Call { method, arguments, .. } => arguments
+                .first()
+                .filter(|object| object.sources.iter().any(is_from) && program.is_value_class(method.class))
+                .map(|_| method.name),
             Action::Read { member: Member::Field(field), address, .. } => {
-                address.iter().any(is_from).then_some(field.name)
+                (address.iter().any(is_from) && program.is_value_class(field.class)).then_some(field.name)
             }
             _ => None,
         });

@@ -143,14 +143,20 @@ impl Asking<'_> {
     fn are_apart(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
         let (a, b) = (self.access(first.0), self.access(second.0));
         let is_write = kind == Kind::Write;
-        let has = |held: SectionSet, item: &Item| {
-            view(self.whole, self.method, self.summary, is_write, |access| access.held.0 & held.0 != 0)
-                .iter()
-                .any(|(_, known)| known == item)
+        // Where a condition chooses between two objects, it is the one or the other.
+        let is_instead = |access: &Access, own: &Access| {
+            access.event == own.event && access.spot == own.spot && access.base != own.base
+        };
+        let has = |held: SectionSet, own: &Access, item: &Item| {
+            let is_here = |access: &Access| access.held.0 & held.0 != 0 && !is_instead(access, own);
+            view(self.whole, self.method, self.summary, is_write, is_here).iter().any(|(_, known)| known == item)
         };
         let around = common(a, b);
         let (first_only, second_only) = (a.held.without(around), b.held.without(around));
-        !first_only.is_empty() && !second_only.is_empty() && !has(first_only, second.1) && !has(second_only, first.1)
+        !first_only.is_empty()
+            && !second_only.is_empty()
+            && !has(first_only, a, second.1)
+            && !has(second_only, b, first.1)
     }
 
     /// Whether the other section can come between the two, and is one with each of them: it holds the lock that they

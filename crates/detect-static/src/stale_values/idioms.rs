@@ -20,6 +20,8 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_validated(stale, write)
         || looking.is_harmless(stale, write)
         || looking.is_gone_either_way(stale, write)
+        || looking.is_used_up(stale, write)
+        || looking.is_lasting_key(stale, write)
 }
 
 /// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
@@ -97,11 +99,12 @@ impl Looking<'_> {
             })
     }
 
-    /// Whether the section of the read takes the value out of where it was: this thread owns it from then on.
+    /// Whether the value is taken out of where it was, in the section of the read or if it is still there: this thread
+    /// owns it from then on.
     fn is_handed_over(&self, stale: &Stale) -> bool {
         self.summary.accesses.iter().any(|access| {
             access.is_write
-                && access.held.contains(stale.first)
+                && (access.held.contains(stale.first) || comes_from(&access.expects, stale.read))
                 && access.value.is_empty()
                 && matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(_))
                 && self.variable(access) == Some(stale.variable)
@@ -124,7 +127,7 @@ impl Looking<'_> {
                     && (comes_from(&access.control, stale.read) || comes_from(&access.value, stale.read))
         });
         match stale.how {
-            Use::Decides if self.is_claimed(stale) => true,
+            Use::Decides if self.is_claimed(stale) || self.is_undone(stale, write) => true,
             Use::Decides => changes.any(|change| {
                 // A count that was moved on is set to something else later, whoever has moved it on meanwhile.
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
@@ -157,6 +160,28 @@ impl Looking<'_> {
                         .variable(change)
                         .is_some_and(|variable| variable != stale.variable && asked(change, variable))
             })
+    }
+
+    /// Whether the call that asked has also acted on the answer, and what comes later goes on with that or undoes it:
+    /// `if (desk.lend(book)) desk.giveBack(book);`.
+    fn is_undone(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let is_field = |access: &Access| matches!(access.member, Member::Field(_) | Member::Static(_));
+        let undoes = |change: &Access| {
+            self.summary.accesses.iter().any(|later| {
+                later.is_write
+                    && later.event == write.event
+                    && self.variable(later) == self.variable(change)
+                    && (is_field(later) || later.is_removal && !change.is_removal)
+            })
+        };
+        self.summary.accesses.iter().any(|change| {
+            change.is_write
+                && change.event != write.event
+                && (change.event == read.event || !change.held.intersection(read.held).is_empty())
+                && [&change.control, &change.guards, &change.awaited].into_iter().any(|by| comes_from(by, stale.read))
+                && (stale.variable != stale.written && self.variable(change) == Some(stale.written) || undoes(change))
+        })
     }
 
     /// Whether a write depends on what its own section finds.
@@ -296,6 +321,50 @@ impl Looking<'_> {
                 || !write.is_mapped && comes_from(&write.address, stale.read))
     }
 
+    /// Whether a call that asks has acted on the answer itself: what comes later follows that act, as `release` follows
+    /// `admit`. Whether the call may act on what it has asked is its own business.
+    fn is_used_up(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        stale.how == Use::Decides
+            && write.event != read.event
+            && self.summary.accesses.iter().any(|act| {
+                act.is_write
+                    && act.event == read.event
+                    && comes_from(&act.control, stale.read)
+                    && act.base.same(&read.base)
+                    && self.variable(act) == Some(stale.variable)
+            })
+    }
+
+    /// Whether the old value is a key that is still there, because nobody ever removes one.
+    fn is_lasting_key(&self, stale: &Stale, write: &Access) -> bool {
+        self.access(stale.read).is_of_keys
+            && write.is_keyed
+            && stale.variable == stale.written
+            && !self.is_emptied(stale.variable)
+    }
+
+    /// Whether something is ever taken out of a container, or another one takes its place.
+    fn is_emptied(&self, container: Variable) -> bool {
+        let variables = &self.whole.variables;
+        let removes = |place: &Place| {
+            let Some(summary) = self.whole.summaries.summary(place.method) else { return true };
+            let write = &summary.accesses[place.access.index()];
+            let outline = self.whole.summaries.outline(place.method);
+            match outline.map(|outline| &outline.events[write.event.index()].action) {
+                Some(Action::Call { method, .. }) => {
+                    let name = self.whole.program.names.text(method.name);
+                    ["remove", "clear", "poll", "retain", "pop", "take", "drain"]
+                        .iter()
+                        .any(|word| name.starts_with(word))
+                }
+                _ => true,
+            }
+        };
+        !variables.writers(Variable::Field(container.field())).is_empty()
+            || variables.writers(container).iter().any(removes)
+    }
+
     /// Whether a read is a question whether something is there.
     fn asks_presence(&self, read: &Access) -> bool {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method);
@@ -321,18 +390,29 @@ impl Looking<'_> {
 
     /// Whether everybody who writes the variable writes the same number.
     pub(super) fn is_one_way(&self, variable: Variable) -> bool {
-        let written = |place: &Place| {
-            let summary = self.whole.summaries.summary(place.method)?;
-            let event = summary.accesses[place.access.index()].event;
-            match &self.whole.summaries.outline(place.method)?.events.get(event.index())?.action {
-                Action::Write { stored, .. } => match stored.objects.as_slice() {
-                    [Object::Int(number)] => Some(*number),
-                    _ => None,
-                },
+        self.is_always_the_same(variable, |action| match action {
+            Action::Write { stored, .. } => number(&stored.objects),
+            _ => None,
+        })
+    }
+
+    /// The same of what an atomic holds.
+    pub(super) fn is_set_one_way(&self, variable: Variable) -> bool {
+        self.is_always_the_same(variable, |action| match action {
+            Action::Call { method, arguments, .. } => match self.whole.program.names.text(method.name) {
+                "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => number(&arguments.get(1)?.objects),
                 _ => None,
-            }
+            },
+            _ => None,
+        })
+    }
+
+    fn is_always_the_same(&self, variable: Variable, written: impl Fn(&Action) -> Option<i32>) -> bool {
+        let number = |place: &Place| {
+            let event = self.whole.summaries.summary(place.method)?.accesses[place.access.index()].event;
+            written(&self.whole.summaries.outline(place.method)?.events.get(event.index())?.action)
         };
-        let mut numbers = self.whole.variables.writers(variable).iter().map(written);
+        let mut numbers = self.whole.variables.writers(variable).iter().map(number);
         let Some(Some(first)) = numbers.next() else { return false };
         numbers.all(|number| number == Some(first))
     }
@@ -366,5 +446,13 @@ impl Looking<'_> {
                 && index != reading.index()
                 && deciding.iter().any(|condition| event.control.contains(condition))
         })
+    }
+}
+
+/// The number that a value always is.
+fn number(objects: &[Object]) -> Option<i32> {
+    match objects {
+        [Object::Int(number)] => Some(*number),
+        _ => None,
     }
 }

@@ -1,59 +1,91 @@
 //! Two variables that are kept in step by checks alone: one method checks the first before it writes the second, another
-//! one checks the second before it writes the first. Each variable is guarded on its own, and nothing guards both, so
-//! both checks may pass at once.
+//! one checks the second before it writes the first. Where nothing is held from the check to the write, both checks may
+//! pass at once.
 
-use std::collections::BTreeSet;
-
-use program::outline::{Member, Name, NameStep, Start};
-use program::summary::{Access, AccessId, Influences, Root};
+use program::model::State;
+use program::outline::Member;
+use program::summary::{Access, AccessId, Influence, Influences, Root};
 use program::{MethodId, Variable, Whole};
 use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::rules::{Looking, Stale, Use};
 
 /// Pairs of variables: a check of the first decides somewhere whether the second is written.
-pub(super) type Decided = BTreeSet<(Variable, Variable)>;
+pub(super) type Decided = FxHashSet<(Variable, Variable)>;
 
+/// The pairs whose mirror image may be torn apart.
 pub(super) fn decided(whole: &Whole<'_>, methods: &[MethodId]) -> Decided {
-    let pairs = methods.par_iter().flat_map_iter(|method| {
+    let torn = methods.par_iter().flat_map_iter(|method| {
         let looking = Looking::at(whole, *method);
         let found = looking.map(|looking| looking.checks()).unwrap_or_default();
-        found.into_iter().map(|stale| (stale.variable, stale.written))
+        found.into_iter().map(|stale| (stale.written, stale.variable))
     });
-    pairs.collect()
+    let wanted: Decided = torn.collect();
+    if wanted.is_empty() {
+        return wanted;
+    }
+    let found = methods.par_iter().flat_map_iter(|method| {
+        let looking = Looking::at(whole, *method);
+        looking.map(|looking| looking.decisions(&wanted)).unwrap_or_default()
+    });
+    found.collect()
+}
+
+/// What a variable is like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sort {
+    Flag,
+    Count,
+    Container,
 }
 
 impl Looking<'_> {
     /// The checks of this method whose mirror image is somewhere else.
     pub(super) fn skewed(&self, decided: &Decided) -> Vec<Stale> {
         let mut found = self.checks();
-        found.retain(|stale| decided.contains(&(stale.written, stale.variable)) && !self.is_one_way(stale.variable));
+        found.retain(|stale| {
+            decided.contains(&(stale.written, stale.variable))
+                && !self.is_one_way(stale.variable)
+                && !self.is_set_one_way(stale.variable)
+        });
         found
     }
 
-    /// Checks of one variable that decide whether another one of the same object is written, under another lock.
+    /// Those of the pairs that a method of the program checks and writes, in one section or in two.
+    fn decisions(&self, wanted: &Decided) -> Vec<(Variable, Variable)> {
+        let mut found = Vec::new();
+        for write in self.summary.accesses.iter().filter(|write| write.is_write && !write.held.is_empty()) {
+            let Some(written) = self.shared(write) else { continue };
+            for influence in deciding(write) {
+                let Root::Access(read) = influence.root else { continue };
+                let variable = self.shared(self.access(read));
+                found.extend(variable.map(|variable| (variable, written)).filter(|pair| wanted.contains(pair)));
+            }
+        }
+        found
+    }
+
+    /// Checks of one variable that decide whether another one is written, after the section of the check.
     fn checks(&self) -> Vec<Stale> {
         let mut found: Vec<Stale> = Vec::new();
         for (index, write) in self.summary.accesses.iter().enumerate() {
             let Some(written) = self.shared(write).filter(|_| write.is_write && !write.held.is_empty()) else {
                 continue;
             };
-            for influence in &write.control {
+            for influence in deciding(write) {
                 let Root::Access(read) = influence.root else { continue };
                 let access = self.access(read);
                 let Some(variable) = self.shared(access) else { continue };
-                if variable == written
-                    || access.event == write.event
-                    || !have_one_owner(access, write)
-                    || !(is_compared(read, write) || self.are_flags(variable, written))
-                {
+                if variable == written || access.event == write.event || access.base.is_unknown() != is_static(access) {
                     continue;
                 }
-                let lock = |section: usize| &self.summary.sections[section].lock;
                 let first = influence.ended.iter().find(|section| access.held.contains(*section));
                 let second = write.held.iter().find(|section| !access.held.contains(*section));
                 if let (Some(first), Some(second)) = (first, second)
-                    && !lock(first).same(lock(second))
+                    && (is_compared(read, write)
+                        || is_about_one_key(access, write)
+                        || self.exclude_each_other(access, write))
                 {
                     let write = AccessId(index as u32);
                     found.push(Stale { read, write, first, second, how: Use::Decides, variable, written });
@@ -63,14 +95,44 @@ impl Looking<'_> {
         found
     }
 
-    /// Whether two variables are a truth value each.
-    fn are_flags(&self, one: Variable, other: Variable) -> bool {
-        let program = self.whole.program;
-        [one, other].into_iter().all(|variable| {
-            let descriptor = program.names.text(program.field(variable.field()).descriptor);
-            matches!(descriptor, "Z" | "Ljava/util/concurrent/atomic/AtomicBoolean;")
-        })
+    /// Whether two variables say who may go on: each is a truth value or an amount that goes up and down again.
+    fn exclude_each_other(&self, read: &Access, write: &Access) -> bool {
+        let (Some(variable), Some(written)) = (self.variable(read), self.variable(write)) else { return false };
+        let (Some(one), Some(other)) = (self.sort(variable, read), self.sort(written, write)) else { return false };
+        let is_told = match (one, other) {
+            (Sort::Container, other) | (other, Sort::Container) => other == Sort::Flag,
+            _ => true,
+        };
+        is_told && self.is_taken_back(variable) && self.is_taken_back(written)
     }
+
+    fn sort(&self, variable: Variable, access: &Access) -> Option<Sort> {
+        if access.member == Member::State(State::Contents) {
+            return Some(Sort::Container);
+        }
+        let program = self.whole.program;
+        match program.names.text(program.field(variable.field()).descriptor) {
+            "Z" | "Ljava/util/concurrent/atomic/AtomicBoolean;" => Some(Sort::Flag),
+            "I" | "J" | "Ljava/util/concurrent/atomic/AtomicInteger;" | "Ljava/util/concurrent/atomic/AtomicLong;" => {
+                Some(Sort::Count)
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is written at more than one place: what one does another one undoes.
+    fn is_taken_back(&self, variable: Variable) -> bool {
+        self.whole.variables.writers(variable).len() > 1
+    }
+}
+
+/// What decides whether a write happens, by a branch or otherwise.
+fn deciding(write: &Access) -> impl Iterator<Item = &Influence> {
+    write.control.iter().chain(write.guards.iter()).chain(write.awaited.iter())
+}
+
+fn is_static(access: &Access) -> bool {
+    matches!(access.member, Member::Static(_))
 }
 
 /// Whether what is written was compared with what was read.
@@ -83,25 +145,9 @@ fn is_compared(read: AccessId, write: &Access) -> bool {
     })
 }
 
-/// Whether two variables are parts of one object.
-fn have_one_owner(read: &Access, write: &Access) -> bool {
-    match (owner(read), owner(write)) {
-        (Some(one), Some(other)) => one == other,
-        _ => false,
-    }
-}
-
-/// The object that has the field which an access is about; none for a static field.
-fn owner(access: &Access) -> Option<Option<Name>> {
-    let mut base = access.base.clone();
-    match access.member {
-        Member::Static(_) => return Some(None),
-        Member::Field(_) => {}
-        Member::Elements | Member::State(_) => match (base.steps.pop(), base.start) {
-            (Some(NameStep::Field(_)), _) => {}
-            (None, Start::Static(_)) => return Some(None),
-            _ => return None,
-        },
-    }
-    (!base.is_unknown()).then_some(Some(base))
+/// Whether one container is asked for the key that another one gets.
+fn is_about_one_key(read: &Access, write: &Access) -> bool {
+    read.is_keyed
+        && write.is_keyed
+        && read.address.iter().any(|one| write.address.iter().any(|other| one.root == other.root))
 }

@@ -2,7 +2,9 @@
 
 use super::{FieldAccess, Sharings};
 use crate::class::{FieldId, MethodId, Program};
+use crate::model::Target;
 use crate::outline::{Action, Argument, EventId, Member, Object, Objects, Outline};
+use crate::summary::{is_cursor, is_stepping};
 use crate::thread::{At, Threads, fields_read, held_by};
 
 /// The fields that one method touches.
@@ -29,6 +31,11 @@ impl<'s> Sharings<'s> {
         self.outlines.make_here(users);
         let all = users.iter().flat_map(|method| &self.touched(*method).found).filter(|(touched, _)| *touched == field);
         all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect()
+    }
+
+    /// Those of the reads of a field whose method gives the container away.
+    pub(super) fn leaking(self, field: FieldId, reads: &[FieldAccess]) -> Vec<FieldAccess> {
+        reads.iter().copied().filter(|read| self.touched(read.at.method).leaks.contains(&field)).collect()
     }
 
     /// Whether the container that a field holds is also reached by another way.
@@ -71,8 +78,21 @@ impl Finding<'_> {
                         let Some((receiver, rest)) = arguments.split_first() else { continue };
                         let touches = model.access.reads() || model.access.writes();
                         for field in fields_read(library, self.outline, &receiver.objects) {
-                            if touches {
-                                self.touched.found.push((field, access(model.access.writes(), true)));
+                            let is_step =
+                                is_stepping(program, *method) && is_cursor(program, program.field(field).descriptor);
+                            if touches || is_step {
+                                self.touched.found.push((field, access(model.access.writes() || is_step, true)));
+                            }
+                        }
+                        // What it reads or writes of what it is given: a copy, `addAll`.
+                        let count =
+                            classfile::split_method(program.names.text(method.descriptor)).map_or(0, |(n, _)| n);
+                        let given = &arguments[arguments.len().saturating_sub(count)..];
+                        for effect in model.effects() {
+                            let Target::Argument(index) = effect.target else { continue };
+                            let Some(argument) = given.get(usize::from(index)) else { continue };
+                            for field in fields_read(library, self.outline, &argument.objects) {
+                                self.touched.found.push((field, access(effect.access.writes(), true)));
                             }
                         }
                         let puts = model.access.writes() || program.names.text(method.name) == "<init>";

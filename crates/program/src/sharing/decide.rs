@@ -14,12 +14,18 @@ impl Sharings<'_> {
         };
         let own = of(false);
         let access = self.program.field(field).access;
-        let reference =
-            if access.is_final() { Sharing::Final } else { self.decide(field, &own, self.open_writer(field)) };
+        let reference = if access.is_final() {
+            Sharing::Final
+        } else {
+            self.decide(field, &own, self.open_writer(field).as_slice())
+        };
         let contents = all.iter().any(|access| access.of_contents).then(|| {
             // Whoever gets hold of the container by another way is not among those who touch it here.
-            let stranger = if self.leaks_contents(field) { self.anyone(&own) } else { None };
-            self.decide(field, &of(true), stranger)
+            let mut strangers = self.processes(&self.leaking(field, &own));
+            if self.leaks_contents(field) {
+                strangers.extend(self.anyone(&own));
+            }
+            self.decide(field, &of(true), &strangers)
         });
         (reference, contents)
     }
@@ -51,17 +57,17 @@ impl Sharings<'_> {
         all
     }
 
-    fn decide(self, field: FieldId, accesses: &[FieldAccess], stranger: Option<EntryId>) -> Sharing {
+    fn decide(self, field: FieldId, accesses: &[FieldAccess], strangers: &[EntryId]) -> Sharing {
         let writes: Vec<FieldAccess> = accesses.iter().copied().filter(|access| access.is_write).collect();
-        if writes.is_empty() && stranger.is_none() {
+        if writes.is_empty() && strangers.is_empty() {
             return Sharing::EffectivelyImmutable;
         }
         let (mut writers, mut all) = (self.processes(&writes), self.processes(accesses));
         for known in [&mut writers, &mut all] {
-            if let Some(stranger) = stranger
-                && let Err(at) = known.binary_search(&stranger)
-            {
-                known.insert(at, stranger);
+            for stranger in strangers {
+                if let Err(at) = known.binary_search(stranger) {
+                    known.insert(at, *stranger);
+                }
             }
         }
         if all.is_empty() {
@@ -77,7 +83,7 @@ impl Sharings<'_> {
         if !is_static && self.is_confined(class) {
             return Sharing::Confined;
         }
-        if stranger.is_none() {
+        if strangers.is_empty() {
             if let Some(process) = self.writes_before_start(&writes, &writers, &all) {
                 return Sharing::WrittenBeforeStart(process);
             }

@@ -12,6 +12,10 @@ pub(super) struct Guard {
     question: Influences,
     /// By block: whether control gets there only if the call returned.
     follows: Vec<bool>,
+    /// It waits until that holds, and does not throw.
+    is_awaited: bool,
+    /// By block: whether control gets there only if it threw.
+    caught: Vec<bool>,
 }
 
 impl Composing<'_, '_> {
@@ -71,24 +75,54 @@ impl Composing<'_, '_> {
     }
 
     /// Notes that a call returns only if something holds.
-    pub(super) fn add_guard(&mut self, call: EventId, question: Influences) {
+    pub(super) fn add_guard(&mut self, call: EventId, question: Influences, is_awaited: bool) {
         if !question.is_empty() {
-            self.guards.push(Guard { call, question, follows: self.outline.follows_surely(call) });
+            let (follows, caught) = (self.outline.follows_surely(call), self.outline.follows_exception(call));
+            self.guards.push(Guard { call, question, follows, caught, is_awaited });
         }
     }
 
     /// What earlier calls made sure of, or thrown.
     pub(super) fn guards(&self, event: &Event) -> Influences {
         let mut all = Gathering::default();
-        for guard in &self.guards {
-            let call = &self.outline.events[guard.call.index()];
-            let comes_later =
-                if call.block == event.block { call.pc < event.pc } else { guard.follows[event.block as usize] };
-            if comes_later {
+        self.passed(&mut all, event, false);
+        self.brought_to(all.finish(), self.sections(event.held))
+    }
+
+    /// What was waited for before an event.
+    pub(super) fn awaited(&self, event: &Event) -> Influences {
+        let mut all = Gathering::default();
+        for awaited in self.outline.awaited.iter().filter(|awaited| awaited.follows[event.block as usize]) {
+            self.gather(&mut all, &self.outline.conditions[awaited.condition as usize].sources);
+        }
+        self.passed(&mut all, event, true);
+        self.brought_to(all.finish(), self.sections(event.held))
+    }
+
+    /// What the method waits for before it returns, as its caller sees it.
+    pub(super) fn awaited_for(&self) -> Influences {
+        let mut all = Gathering::default();
+        for awaited in self.outline.awaited.iter().filter(|awaited| awaited.is_returned) {
+            self.gather(&mut all, &self.outline.conditions[awaited.condition as usize].sources);
+        }
+        for guard in self.guards.iter().filter(|guard| guard.is_awaited) {
+            if self.outline.events[guard.call.index()].control.is_empty() {
                 all.add_all(&guard.question);
             }
         }
-        self.brought_to(all.finish(), self.sections(event.held))
+        self.brought_to(all.finish(), SectionSet::default())
+    }
+
+    /// What the calls before an event ask.
+    fn passed(&self, all: &mut Gathering, event: &Event, is_awaited: bool) {
+        for guard in self.guards.iter().filter(|guard| guard.is_awaited == is_awaited) {
+            let call = &self.outline.events[guard.call.index()];
+            let comes_later =
+                if call.block == event.block { call.pc < event.pc } else { guard.follows[event.block as usize] };
+            if comes_later || guard.caught.get(event.block as usize) == Some(&true) {
+                all.add_all(&guard.question);
+            }
+        }
     }
 
     /// The comparisons that an event takes for granted.
@@ -111,7 +145,7 @@ impl Composing<'_, '_> {
         for condition in &self.outline.refusals {
             self.gather(&mut refusals, &self.outline.conditions[*condition as usize].sources);
         }
-        for guard in &self.guards {
+        for guard in self.guards.iter().filter(|guard| !guard.is_awaited) {
             // What is caught here does not get to the caller.
             let block = self.outline.events[guard.call.index()].block as usize;
             if !self.outline.blocks.successors(block).any(|next| next.is_exceptional) {

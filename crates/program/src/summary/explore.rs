@@ -171,6 +171,10 @@ impl Asking<'_> {
             Some(model) if model.sink.is_some() || model.state == State::Chars => false,
             // An object that is reached by one value and told the other holds both from then on, as does a map.
             Some(model) if model.access.writes() => is_apart(1),
+            // What one copy has for what the other one names.
+            Some(model) if model.key.is_some() && model.access == Access::Read && !returns_number(descriptor) => {
+                is_apart(0)
+            }
             Some(model) => {
                 let is_text = descriptor.ends_with(")Ljava/lang/String;");
                 matches!(model.returns, Returns::Computed) && model.access == Access::None && !is_text && is_apart(0)

@@ -114,6 +114,25 @@ impl Composing<'_, '_> {
             && !self.outline.leads_to(put.event, self.at, &others)
     }
 
+    /// The objects that an argument is one of, where a condition chooses between fields: `(isNorth ? north : south)`.
+    pub(super) fn choices(&self, argument: &Argument) -> SmallVec<[Name; 2]> {
+        let mut names = SmallVec::new();
+        if !matches!(argument.name, Name { start: Start::Local(_), .. }) || !argument.name.steps.is_empty() {
+            return names;
+        }
+        for object in &argument.objects {
+            let name = match object {
+                Object::Event(event) => self.result_name.get(event.index()).cloned().flatten(),
+                _ => None,
+            };
+            match name.filter(|name| matches!(name.steps.last(), Some(NameStep::Field(_))) && !is_local(name)) {
+                Some(name) => names.push(name),
+                None => return SmallVec::new(),
+            }
+        }
+        names
+    }
+
     /// Where an argument comes from: the object itself, and what was put into it.
     pub(super) fn given(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
         self.gather(all, &argument.sources);
@@ -127,21 +146,6 @@ impl Composing<'_, '_> {
         let descriptor = self.program.names.text(self.program.field(field).descriptor);
         let class = self.program.names.text(self.program.header(self.program.class_of_field(field)).name.0);
         descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')) == Some(class)
-    }
-
-    /// The events that yield what was taken out of a container, in order.
-    pub(super) fn taken(&self) -> Vec<EventId> {
-        let events = self.is_taken.iter().enumerate();
-        events.filter(|(_, is_taken)| **is_taken).map(|(index, _)| EventId(index as u32)).collect()
-    }
-
-    /// Whether it returns what it took out of a container, and nothing else.
-    pub(super) fn hands_over(&self) -> bool {
-        !self.outline.returned.is_empty()
-            && self.outline.returned.iter().all(|object| match object {
-                Object::Event(event) => self.is_taken[event.index()],
-                _ => false,
-            })
     }
 
     /// Adds a read of the method itself; tells where what it yields comes from.
@@ -173,5 +177,5 @@ impl Composing<'_, '_> {
 
 /// Whether only the method itself has a name for the object, or for what it is a part of.
 pub(super) fn is_local(name: &Name) -> bool {
-    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Local(_))
+    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Element(_) | Start::Local(_))
 }

@@ -4,10 +4,11 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bits::Bits;
+use super::callback::callbacks;
 use super::order::{Orders, Starts};
 use super::reach::{Graph, Rows};
 use super::site::{Site, Sites};
-use super::task::{Finder, Stores};
+use super::task::{Finder, Run, Stores};
 use super::times::{self, Repeats};
 use super::{Entry, EntryId, EntryKind, Many, StartSite, Threads, World};
 use crate::calls::Calls;
@@ -21,20 +22,21 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     let stores = Stores::new(program);
     let finder = Finder { program, calls, outlines, library: &library, stores: &stores };
     let sites = Sites::of(&finder);
-    let started = started_lambdas(&finder, &sites.starts);
+    let callbacks = callbacks(&finder);
+    let mut started = started_lambdas(&finder, sites.starts.iter().flat_map(|site| &site.runs));
+    started.extend(started_lambdas(&finder, callbacks.iter().map(|callback| &callback.run)));
     let (mut entries, started_at) = entries(program, calls, &sites.starts);
     let run: FxHashSet<MethodId> = entries.iter().filter_map(|entry| entry.method).collect();
-    let graph = Graph::of(program, calls, &started, &run);
+    let graph = Graph::of(program, calls, &started, &run, &callbacks);
     let components = graph.components(|_| true);
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
-    let mut rows = Rows::of_roots(&graph, &components, &roots);
     let mut open = Vec::new();
     if world != World::Closed {
         // What only may be called, by one of many targets or by the library, closes no class.
         let mut closed = FxHashSet::default();
         let mut by_main = Rows::default();
         if world == World::Auto && entries.iter().any(|entry| entry.kind == EntryKind::Main) {
-            let plain = Graph::of_plain_calls(calls, program.known_method_count(), &started);
+            let plain = Graph::of_plain_calls(calls, program.known_method_count(), &started, &callbacks);
             by_main = Rows::of_roots(&plain, &plain.components(|_| true), &roots);
             closed = closed_entries(&entries, &sites.starts, &started_at, &by_main);
         }
@@ -48,9 +50,9 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
                 objects: Vec::new(),
             });
             roots.push(open.clone());
-            rows = Rows::of_roots(&graph, &components, &roots);
         }
     }
+    let rows = Rows::of_roots(&graph, &components, &roots);
     let repeats = Repeats::of(&finder, &graph, &components, &rows, &entries, &started, &sites.starts);
     times::serials(&mut entries, &rows, &repeats);
     times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);
@@ -68,10 +70,10 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     Threads { entries, rows, orders, overlaps, unknown_starts, started, open, library }
 }
 
-/// Lambdas that a method makes only to start them.
-fn started_lambdas(finder: &Finder<'_>, sites: &[Site]) -> FxHashSet<(MethodId, MethodId)> {
+/// Lambdas that a method makes only for others to run them.
+fn started_lambdas<'r>(finder: &Finder<'_>, runs: impl Iterator<Item = &'r Run>) -> FxHashSet<(MethodId, MethodId)> {
     let mut started = FxHashSet::default();
-    for run in sites.iter().flat_map(|site| &site.runs) {
+    for run in runs {
         let Some(made) = run.lambda else { continue };
         let name = finder.program.method_name(run.method);
         let is_called = finder.calls.mentions[made.method.index()].calls.iter().any(|(kind, called)| {

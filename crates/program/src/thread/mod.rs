@@ -7,6 +7,7 @@
 
 mod bits;
 mod build;
+mod callback;
 mod element;
 mod handle;
 mod order;

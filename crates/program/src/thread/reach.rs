@@ -5,8 +5,9 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bits::Bits;
+use super::callback::{Callback, called_by};
 use super::{EntryId, EntryList};
-use crate::calls::{Calls, Targets};
+use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::supertypes;
 use crate::model::linearize;
@@ -24,11 +25,17 @@ pub(super) struct Graph {
 
 impl Graph {
     /// Only calls that say whom they call, for what a program surely is made of.
-    pub(super) fn of_plain_calls(calls: &Calls, methods: usize, started: &FxHashSet<(MethodId, MethodId)>) -> Graph {
+    pub(super) fn of_plain_calls(
+        calls: &Calls,
+        methods: usize,
+        started: &FxHashSet<(MethodId, MethodId)>,
+        callbacks: &[Callback],
+    ) -> Graph {
         let mut graph = Graph { ends: Vec::with_capacity(methods), callees: Vec::new(), methods };
         for method in (0..methods as u32).map(MethodId) {
             let callees = calls.callees(method).iter().copied();
             graph.callees.extend(callees.filter(|callee| !started.contains(&(method, *callee))));
+            graph.callees.extend(called_by(callbacks, method));
             graph.ends.push(graph.callees.len() as u32);
         }
         graph
@@ -41,6 +48,7 @@ impl Graph {
         calls: &Calls,
         started: &FxHashSet<(MethodId, MethodId)>,
         entries: &FxHashSet<MethodId>,
+        callbacks: &[Callback],
     ) -> Graph {
         let initialiser = program.names.intern("<clinit>");
         let constructor = program.names.intern("<init>");
@@ -58,6 +66,7 @@ impl Graph {
             let start = graph.callees.len();
             let callees = calls.callees(method).iter().copied();
             graph.callees.extend(callees.filter(|callee| !started.contains(&(method, *callee))));
+            graph.callees.extend(called_by(callbacks, method));
             let own = program.class_of(method);
             let mentions = &calls.mentions[method.index()];
             let touched = mentions.reads.iter().chain(&mentions.writes).filter_map(|field| program.class(field.class));
@@ -67,14 +76,12 @@ impl Graph {
             if program.is_checked(own) && program.method(method).name == constructor {
                 graph.callees.extend(&back[own.0 as usize]);
             }
-            for (kind, called) in &mentions.calls {
-                if calls.targets(program, *kind, *called) == Targets::Many {
-                    let number = *many.entry(*called).or_insert_with(|| {
-                        calls_with_many.push(*called);
-                        calls_with_many.len() as u32 - 1
-                    });
-                    graph.callees.push(MethodId(methods as u32 + number));
-                }
+            for called in calls.with_many_targets(method) {
+                let number = *many.entry(*called).or_insert_with(|| {
+                    calls_with_many.push(*called);
+                    calls_with_many.len() as u32 - 1
+                });
+                graph.callees.push(MethodId(methods as u32 + number));
             }
             graph.close(start);
         }

@@ -1,0 +1,146 @@
+//! Loops that wait for something: what comes after them happens only because the answer was yes.
+//!
+//! Nothing branches around the code behind `while (open) wait();`, and still it relies on what the loop has asked.
+
+use super::{Action, Event, EventId, Member, Origin, Outline, Sources};
+use crate::Program;
+use crate::ir::{Body, Op};
+
+/// A condition that the method waits for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Awaited {
+    /// Its number in [`Outline::conditions`].
+    pub condition: u32,
+    /// By block: whether control gets there only if it holds.
+    pub follows: Vec<bool>,
+    /// Whether the method returns only if it holds.
+    pub is_returned: bool,
+}
+
+pub(super) fn awaited(program: &Program, body: &Body, outline: &Outline, in_cycle: &[bool]) -> Vec<Awaited> {
+    let mut found = Vec::new();
+    for (number, condition) in outline.conditions.iter().enumerate() {
+        let block = condition.block as usize;
+        if !in_cycle[block] || condition.sources.is_empty() || !is_about_one(outline, condition.sides.as_deref()) {
+            continue;
+        }
+        let members = members(outline, block);
+        let is_exit = outline.blocks.successors(block).any(|next| !next.is_exceptional && !members[next.block]);
+        if is_exit && waits(program, outline, number as u32, &members, &condition.sources) {
+            let follows = follows(outline, block, &members);
+            let mut returns = body.blocks().filter(|(block, _)| {
+                body.terminator(*block).is_some_and(|last| matches!(body.op(last), Op::Return(_)))
+            });
+            let is_returned = returns.all(|(block, _)| follows[block.index()]);
+            found.push(Awaited { condition: number as u32, follows, is_returned });
+        }
+    }
+    found
+}
+
+/// Whether a condition is not about whose turn it is, which nobody else can change meanwhile: `while (turn != mine)`.
+/// The limit of what is asked may be kept beside it: `while (count == capacity)`.
+fn is_about_one(outline: &Outline, sides: Option<&[Sources; 2]>) -> bool {
+    let Some([left, right]) = sides else { return true };
+    let base = |side: &Sources| match side.as_slice() {
+        [one] => match one.origin {
+            Origin::Event(event) => match &outline.events[event.index()].action {
+                Action::Read { base, .. } => Some(base),
+                _ => None,
+            },
+            Origin::Parameter(_) => None,
+        },
+        _ => None,
+    };
+    base(left).is_some() && base(left) == base(right)
+}
+
+/// By block: whether it is in a loop with this one.
+fn members(outline: &Outline, block: usize) -> Vec<bool> {
+    let count = outline.blocks.len();
+    let mut after = vec![false; count];
+    let mut pending = vec![block];
+    while let Some(block) = pending.pop() {
+        for next in outline.blocks.successors(block).filter(|next| !next.is_exceptional) {
+            if !std::mem::replace(&mut after[next.block], true) {
+                pending.push(next.block);
+            }
+        }
+    }
+    let mut members = vec![false; count];
+    members[block] = after[block];
+    let mut has_changed = after[block];
+    while has_changed {
+        has_changed = false;
+        for other in (0..count).rev().filter(|other| after[*other]) {
+            if !members[other]
+                && outline.blocks.successors(other).any(|next| !next.is_exceptional && members[next.block])
+            {
+                members[other] = true;
+                has_changed = true;
+            }
+        }
+    }
+    members
+}
+
+/// Whether a loop does nothing but wait, or waits on a lock.
+fn waits(program: &Program, outline: &Outline, condition: u32, members: &[bool], asked: &Sources) -> bool {
+    let inside = || outline.events.iter().enumerate().filter(|(_, event)| members[event.block as usize]);
+    let is_asked = |id: usize| asked.iter().any(|source| source.origin == Origin::Event(EventId(id as u32)));
+    // A step from one thing to the next is no question asked again.
+    let is_fixed = |event: &Event| match event.action {
+        Action::Read { member: Member::Field(field) | Member::Static(field), .. } => program.is_final_field(field),
+        _ => !members[event.block as usize],
+    };
+    let is_same = |address: &Sources| {
+        address.iter().all(|source| match source.origin {
+            Origin::Event(event) => is_fixed(&outline.events[event.index()]),
+            Origin::Parameter(_) => true,
+        })
+    };
+    let is_wait = |event: &Event| matches!(event.action, Action::Wait(_)) && event.control.contains(&condition);
+    let mut has_asked = false;
+    for (id, event) in inside() {
+        has_asked |= is_asked(id);
+        if is_wait(event) {
+            return true;
+        }
+    }
+    has_asked
+        && inside().all(|(id, event)| match &event.action {
+            Action::Call { method, .. } => is_asked(id) || is_pause(program, *method),
+            Action::Read { address, .. } => is_same(address),
+            Action::Wait(_) => true,
+            Action::Write { .. } | Action::Lambda { .. } => false,
+        })
+}
+
+/// Whether a call only lets time pass.
+fn is_pause(program: &Program, method: location::MethodName) -> bool {
+    let names = &program.names;
+    match names.text(method.class.0) {
+        "java/lang/Thread" => matches!(names.text(method.name), "yield" | "sleep" | "onSpinWait"),
+        "java/util/concurrent/locks/LockSupport" => names.text(method.name).starts_with("park"),
+        "java/util/concurrent/TimeUnit" => names.text(method.name) == "sleep",
+        _ => false,
+    }
+}
+
+/// By block: whether control gets there only by leaving the loop where the condition is asked.
+fn follows(outline: &Outline, asked: usize, members: &[bool]) -> Vec<bool> {
+    let mut reached = vec![false; outline.blocks.len()];
+    let mut pending = vec![0];
+    if let Some(entry) = reached.first_mut() {
+        *entry = true;
+    }
+    while let Some(block) = pending.pop() {
+        for next in outline.blocks.successors(block) {
+            let is_exit = block == asked && !next.is_exceptional && !members[next.block];
+            if !is_exit && !std::mem::replace(&mut reached[next.block], true) {
+                pending.push(next.block);
+            }
+        }
+    }
+    reached.into_iter().map(|is_reached| !is_reached).collect()
+}

@@ -1,0 +1,26 @@
+//! Objects that never change: they are replaced as a whole.
+
+use location::{ClassName, FieldName};
+
+use crate::class::Program;
+
+impl Program {
+    /// Whether objects of a checked class have several parts, none of which ever changes.
+    pub fn is_value_class(&self, class: ClassName) -> bool {
+        self.class(class).filter(|class| self.is_checked(*class)).is_some_and(|class| {
+            let own = self.header(class).fields.iter().filter(|field| !field.access.is_static());
+            own.clone().count() > 1 && own.clone().all(|field| field.access.is_final())
+        })
+    }
+
+    /// Whether a field is volatile and holds such an object, which others put in place of the one before.
+    pub fn is_replaced_whole(&self, field: FieldName) -> bool {
+        let Some(field) = self.resolve_field(field).map(|field| self.field(field)) else { return false };
+        let descriptor = self.names.text(field.descriptor);
+        field.access.is_volatile()
+            && descriptor
+                .strip_prefix('L')
+                .and_then(|name| name.strip_suffix(';'))
+                .is_some_and(|name| self.is_value_class(self.names.class(name)))
+    }
+}
