@@ -265,6 +265,12 @@ fn a_branch_that_was_not_taken_is_filled_in_for_what_is_told() {
     assert_eq!(asked(&format!("{half}{other}"), false, true), None, "only suspected");
     assert_eq!(asked(half, true, true), None, "nobody else");
     assert_eq!(asked(&format!("{half}{}", other.replace("w(x)", "r(x)")), true, true), None, "only looks");
+    // Another execution shows what a second part is about.
+    let ran = "A|enter(C.m:()V:2)|\nA|r(x)|C.m:()V@1\nA|w(y)|C.m:()V@2\nA|exit(2)|\nA|fork(B)|\n";
+    let closes = "B|acq(l)|\nB|w(x)|\nB|r(y)|\nB|rel(l)|\n";
+    assert_eq!(asked(&format!("{ran}{closes}{half}"), true, false), PREDICTED, "as it went before");
+    assert_eq!(asked(&format!("{ran}{closes}"), true, false), None, "which was over");
+    assert_eq!(asked(&format!("{ran}{closes}{}", half.replace("r(x)", "r(z)")), true, false), None, "another box");
     assert_eq!(
         asked(&format!("A|acq(o)|\n{half}A|rel(o)|\nB|acq(o)|\n{other}B|rel(o)|\n"), true, true),
         None,
