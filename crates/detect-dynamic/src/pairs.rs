@@ -382,6 +382,7 @@ impl Pairs {
         }
         let seen = &mut self.seen[suspicion];
         seen.units += 1;
+        units.iter().for_each(|unit| seen.follow(unit));
         // Beyond, nobody counts what happens how often.
         if seen.observed < Pairs::MOST_COUNTED {
             seen.asked += 1;
@@ -397,12 +398,18 @@ impl Pairs {
     fn stopped(&mut self, thread: ThreadId, firsts: Vec<(usize, First)>) {
         for (number, first) in firsts {
             let suspicion = &self.suspicions[number];
-            if first.is_followed || first.access.writes || !suspicion.is_told || !suspicion.is_one_variable {
+            if first.is_followed || first.access.writes || !suspicion.is_told {
                 continue;
             }
+            let second = if suspicion.is_one_variable {
+                Access { writes: true, updates: false, ..first.access }
+            } else {
+                // What another execution went on to, after it had looked at the same.
+                let Some(second) = self.seen[number].second_after(first.access.variable) else { continue };
+                second
+            };
             let clock = self.clocks.now(thread);
-            let filled_in =
-                Access { moment: self.now, writes: true, updates: false, interval: None, clock, ..first.access };
+            let filled_in = Access { moment: self.now, interval: None, clock, section: self.now, ..second };
             let unit = Unit { has_run: false, ..Unit::new(thread, &first, thread, filled_in) };
             self.unit(number, unit);
         }

@@ -23,6 +23,8 @@ pub(super) struct Seen {
     pub(super) known: FxHashSet<UnitKey>,
     /// First parts that ran as tasks of their own, and who ran them.
     pub(super) tasks: Vec<(ThreadId, First)>,
+    /// What second parts did after which first ones, one for each variable of a first part.
+    seconds: Vec<(VariableId, Access)>,
     /// First parts of different threads, which a unit of another thread has for rivals.
     pub(super) begun: Vec<Record>,
     /// Locks that different threads took in the method, whichever way they went in it.
@@ -65,6 +67,19 @@ impl Seen {
             self.tasks.remove(0);
         }
         self.tasks.push((thread, First { held: Held::NOTHING, ..first }));
+    }
+
+    /// Notes what a unit went on to.
+    pub(super) fn follow(&mut self, unit: &Unit) {
+        let first = unit.first.variable;
+        if self.seconds.len() < Pairs::MOST_WAITING && self.second_after(first).is_none() {
+            self.seconds.push((first, unit.second));
+        }
+    }
+
+    /// What came after a first part that accessed this.
+    pub(super) fn second_after(&self, first: VariableId) -> Option<Access> {
+        self.seconds.iter().find(|(known, _)| *known == first).map(|(_, second)| *second)
     }
 
     /// Notes what speaks for the suspicion.

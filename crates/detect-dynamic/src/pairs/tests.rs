@@ -265,6 +265,12 @@ fn a_branch_that_was_not_taken_is_filled_in_for_what_is_told() {
     assert_eq!(asked(&format!("{half}{other}"), false, true), None, "only suspected");
     assert_eq!(asked(half, true, true), None, "nobody else");
     assert_eq!(asked(&format!("{half}{}", other.replace("w(x)", "r(x)")), true, true), None, "only looks");
+    // Another execution shows what a second part is about.
+    let ran = "A|enter(C.m:()V:2)|\nA|r(x)|C.m:()V@1\nA|w(y)|C.m:()V@2\nA|exit(2)|\nA|fork(B)|\n";
+    let closes = "B|acq(l)|\nB|w(x)|\nB|r(y)|\nB|rel(l)|\n";
+    assert_eq!(asked(&format!("{ran}{closes}{half}"), true, false), PREDICTED, "as it went before");
+    assert_eq!(asked(&format!("{ran}{closes}"), true, false), None, "which was over");
+    assert_eq!(asked(&format!("{ran}{closes}{}", half.replace("r(x)", "r(z)")), true, false), None, "another box");
     assert_eq!(
         asked(&format!("A|acq(o)|\n{half}A|rel(o)|\nB|acq(o)|\n{other}B|rel(o)|\n"), true, true),
         None,
@@ -344,6 +350,19 @@ fn who_takes_turns_by_something_else_is_kept_apart() {
         )
     }).collect();
     assert_eq!(evidence(&overlapping, true), None, "told late");
+    // What may wait is told in two parts, and the other one may be done before the second.
+    let waiting = "A|mr(Queue@9{}){b0,a20}|P.give:()V@1\nB|mu(Queue@9{}){b2,a3}|P.take:()V@1\nB|r(C.x@7)|\n\
+                   A|mw(Queue@9{}){b21,a22}|P.give:()V@1\n";
+    let waiting = (0..4).map(|turn| {
+        let later = |text: &str, number: u32| text.replace(&format!("{number},"), &format!("{},", number + turn * 30));
+        let text = [0, 2, 21].iter().fold(waiting.to_owned(), |text, number| later(&text, *number));
+        let text = [20, 3, 22]
+            .iter()
+            .fold(text, |text, number| text.replace(&format!("a{number}}}"), &format!("a{}}}", number + turn * 30)));
+        let (a, b) = if turn % 2 == 0 { ("A|", "B|") } else { ("B|", "A|") };
+        format!("{}{}", unit("A"), text).replace("A|", "?|").replace("B|", b).replace("?|", a)
+    });
+    assert_eq!(evidence(&waiting.collect::<String>(), true), None, "told in two parts");
     let between = unit("A").replacen("A|rel(l)|\n", &format!("A|rel(l)|\n{}", pool("B")), 1);
     let between = format!("{}{between}{}", done("A", "Pool.free@9", "take"), done("A", "Pool.free@9", "give"));
     assert_eq!(evidence(&format!("{turns}{between}"), true), OBSERVED);

@@ -40,6 +40,7 @@ struct Done {
     site: SiteId,
     moment: Moment,
     interval: Option<Interval>,
+    writes: bool,
 }
 
 impl Done {
@@ -100,7 +101,8 @@ struct Watched {
     object: Through,
     owner: ThreadId,
     clock: Clock,
-    /// What the owner has written since it had the variable: to each thing the first time.
+    /// What the owner has done since it had the variable: to each thing the first write, and the first read that may
+    /// be the beginning of one, as where something waits for room in a queue.
     written: Vec<Done>,
     /// Nothing yet before the first change of hands.
     candidates: Option<Vec<Candidate>>,
@@ -131,7 +133,8 @@ impl Watched {
         self.changes += 1;
         let known = self.candidates.take();
         let mut candidates: Vec<Candidate> = Vec::new();
-        for done in &self.written {
+        let (writes, reads): (Vec<&Done>, Vec<&Done>) = self.written.iter().partition(|done| done.writes);
+        for done in writes.into_iter().chain(reads) {
             let looked = taker.last(done.what).filter(|looked| looked.may_follow(done));
             if let Some(looked) = looked {
                 join(&mut candidates, known.as_deref(), done, &looked);
@@ -145,6 +148,9 @@ impl Watched {
     /// The thread that had it before writes something. Whether that may still be how it handed the variable over.
     fn write_late(&mut self, done: &Done) -> bool {
         let (Some(late), Some(candidates)) = (&mut self.late, &mut self.candidates) else { return false };
+        if !done.writes {
+            return true;
+        }
         for looked in late.looks.iter().filter(|looked| looked.what == done.what && looked.overlaps(done)) {
             join(candidates, late.known.as_deref(), done, looked);
         }
@@ -152,10 +158,13 @@ impl Watched {
         late.writes < Watched::MOST_LATE
     }
 
-    /// Whether it changed hands, and always through the same thing, which is none of these.
-    fn is_in_turns(&self, parts: &[Through]) -> bool {
+    /// Whether it changed hands, and always through things of one kind, which are none of these.
+    fn is_in_turns(&self, parts: &[Through], writing: &[bool]) -> bool {
+        let writes = |site: &SiteId| writing.get(site.index()).is_some_and(|writes| *writes);
         let mut candidates = self.candidates.iter().flatten();
-        candidates.any(|candidate| !parts.iter().any(|part| candidate.things.contains(part)))
+        candidates.any(|candidate| {
+            candidate.after.iter().all(writes) && !parts.iter().any(|part| candidate.things.contains(part))
+        })
     }
 }
 
@@ -190,6 +199,8 @@ pub(super) struct Turns {
     names: FxHashMap<String, Kind>,
     /// By variable, as far as they were asked for.
     kinds: Vec<Kind>,
+    /// By site, whether something was written there.
+    writing: Vec<bool>,
 }
 
 impl Turns {
@@ -218,16 +229,31 @@ impl Turns {
     pub(super) fn access(&mut self, thread: ThreadId, access: &Access, clocks: &Clocks, tables: &Tables) {
         let what = Through::of(tables.variable(access.variable).object, access.variable);
         let kind = self.kind(access.variable, tables);
-        let done = Done { what, kind, site: access.site, moment: access.moment, interval: access.interval };
+        let done = Done {
+            what,
+            kind,
+            site: access.site,
+            moment: access.moment,
+            interval: access.interval,
+            writes: access.writes,
+        };
+        if access.writes {
+            if access.site.index() >= self.writing.len() {
+                self.writing.resize(access.site.index() + 1, false);
+            }
+            self.writing[access.site.index()] = true;
+        }
         let own = self.threads.entry(thread).or_default();
-        if access.writes && !own.left.is_empty() {
+        if (access.writes || access.interval.is_some()) && !own.left.is_empty() {
             let watched = &mut self.watched;
             own.left.retain(|variable| {
                 let Some(left) = watched.get_mut(variable) else { return false };
                 if left.owner != thread {
                     return left.late.as_ref().is_some_and(|late| late.from == thread) && left.write_late(&done);
                 }
-                if left.object != what && left.written.iter().all(|known| known.what != what) {
+                if left.object != what
+                    && left.written.iter().all(|known| (known.what, known.writes) != (what, done.writes))
+                {
                     left.written.push(done);
                 }
                 left.written.len() < Watched::MOST_WRITTEN
@@ -272,7 +298,8 @@ impl Turns {
     pub(super) fn keep_apart(&self, variables: [VariableId; 2], alike: &[VariableId]) -> bool {
         let watched = alike.iter().chain(&variables).filter_map(|variable| self.watched.get(variable));
         let parts: Vec<Through> = watched.map(|watched| watched.object).collect();
-        let in_turns = |variable: &VariableId| self.watched.get(variable).filter(|one| one.is_in_turns(&parts));
+        let in_turns =
+            |variable: &VariableId| self.watched.get(variable).filter(|one| one.is_in_turns(&parts, &self.writing));
         let changes: u64 = alike.iter().filter_map(in_turns).map(|watched| watched.changes).sum();
         variables.iter().all(|variable| in_turns(variable).is_some()) && changes >= Turns::LEAST_CHANGES
     }
