@@ -402,13 +402,22 @@ public final class Fissure {
     static FissureThread current() {
         long tid = U.getLong(Thread.currentThread(), TID);
         FissureThread[] all = threads;
-        FissureThread s = all[(int) tid & all.length - 1];
+        FissureThread s = all[home(tid, all.length - 1)];
         return s.tid == tid ? s : search(all, tid);
+    }
+
+    /**
+     * Spreads numbers that follow each other. As they are, they fill the table in one piece, and who is not there is looked
+     * for in all of it.
+     */
+    @ForceInline
+    private static int home(long tid, int mask) {
+        return (int) (tid * 0x9e3779b97f4a7c15L >>> 36) & mask;
     }
 
     private static FissureThread search(FissureThread[] all, long tid) {
         int mask = all.length - 1;
-        for (int at = (int) tid & mask; all[at] != NOBODY; at = at + 1 & mask) {
+        for (int at = home(tid, mask); all[at] != NOBODY; at = at + 1 & mask) {
             if (all[at].tid == tid) {
                 return all[at];
             }
@@ -491,7 +500,7 @@ public final class Fissure {
 
     private static void put(FissureThread[] all, FissureThread s) {
         int mask = all.length - 1;
-        int at = (int) s.tid & mask;
+        int at = home(s.tid, mask);
         while (all[at] != NOBODY) {
             at = at + 1 & mask;
         }
@@ -522,7 +531,7 @@ public final class Fissure {
         try {
             FissureThread[] all = threads;
             int mask = all.length - 1;
-            for (int at = (int) s.tid & mask; all[at] != NOBODY; at = at + 1 & mask) {
+            for (int at = home(s.tid, mask); all[at] != NOBODY; at = at + 1 & mask) {
                 if (all[at] == s) {
                     all[at] = GONE;
                     goneCount++;
