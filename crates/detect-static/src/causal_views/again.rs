@@ -2,7 +2,7 @@
 //! at one reference whose object is replaced as a whole.
 
 use program::model::State;
-use program::outline::{Action, Argument, EventId, Member, Object, Origin};
+use program::outline::{Action, Argument, EventId, Member, Object, Origin, Sources};
 use program::summary::{Access, AccessId};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
@@ -117,7 +117,7 @@ impl Asking<'_> {
         if first == second || a.event == b.event || !self.are_held_apart(first, second) {
             return None;
         }
-        let (one, other) = (self.parts_of(a.event), self.parts_of(b.event));
+        let (one, other) = (self.parts_of(a.event, b.event), self.parts_of(b.event, a.event));
         if !one.iter().any(|part| other.iter().any(|another| part != another)) {
             return None;
         }
@@ -161,17 +161,21 @@ impl Asking<'_> {
         first.event != second.event && one.len() == other.len() && differ
     }
 
-    /// What is asked of the object that an event yields, if it never changes: the names of methods and fields.
-    fn parts_of(&self, event: EventId) -> Vec<location::Symbol> {
-        let is_from = |source: &program::outline::Source| source.origin == Origin::Event(event);
+    /// What is asked of the object that one event yields, and not another one, if it never changes: the names of methods
+    /// and fields.
+    fn parts_of(&self, event: EventId, other: EventId) -> Vec<location::Symbol> {
+        let is_from = |sources: &Sources| {
+            let has = |wanted: EventId| sources.iter().any(|source| source.origin == Origin::Event(wanted));
+            has(event) && !has(other)
+        };
         let program = self.whole.program;
         let parts = self.outline.events.iter().filter_map(|other| match &other.action {
             Action::Call { method, arguments, .. } => arguments
                 .first()
-                .filter(|object| object.sources.iter().any(is_from) && program.is_value_class(method.class))
+                .filter(|object| is_from(&object.sources) && program.is_value_class(method.class))
                 .map(|_| method.name),
             Action::Read { member: Member::Field(field), address, .. } => {
-                (address.iter().any(is_from) && program.is_value_class(field.class)).then_some(field.name)
+                (is_from(address) && program.is_value_class(field.class)).then_some(field.name)
             }
             _ => None,
         });
