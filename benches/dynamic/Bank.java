@@ -17,6 +17,7 @@ class Bank {
         }
     }
 
+    private static final int TRANSFERS = Scale.of(12_000_000);
     private static final Account[] ACCOUNTS = new Account[64];
 
     public static void main(String[] args) throws InterruptedException {
@@ -42,7 +43,7 @@ class Bank {
 
     private static void transfers(int seed) {
         long random = seed + 1;
-        for (int i = 0; i < 12_000_000; i++) {
+        for (int i = 0; i < TRANSFERS; i++) {
             random = random * 6364136223846793005L + 1442695040888963407L;
             Account from = ACCOUNTS[(int) (random >>> 58)];
             Account to = ACCOUNTS[(int) (random >>> 52 & 63)];

@@ -14,6 +14,7 @@ class BinaryTrees {
         }
     }
 
+    private static final int TREES = Scale.of(700);
     private static long total;
 
     public static void main(String[] args) throws InterruptedException {
@@ -26,7 +27,7 @@ class BinaryTrees {
 
     private static void work() {
         long count = 0;
-        for (int i = 0; i < 700; i++) {
+        for (int i = 0; i < TREES; i++) {
             count += tree(15).count();
         }
         synchronized (BinaryTrees.class) {

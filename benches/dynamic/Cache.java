@@ -23,6 +23,7 @@ class Cache {
         }
     }
 
+    private static final int LOOKUPS = Scale.of(3_000_000);
     private static final ConcurrentHashMap<Integer, Entry> ENTRIES = new ConcurrentHashMap<>();
     private static final AtomicLong TOTAL = new AtomicLong();
 
@@ -42,7 +43,7 @@ class Cache {
     private static void look(int seed) {
         long random = seed + 1;
         long sum = 0;
-        for (int i = 0; i < 3_000_000; i++) {
+        for (int i = 0; i < LOOKUPS; i++) {
             random = random * 6364136223846793005L + 1442695040888963407L;
             int key = (int) (random >>> 48) & 0x3fff;
             Entry entry = ENTRIES.computeIfAbsent(key, Entry::new);

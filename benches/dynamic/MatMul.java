@@ -1,6 +1,7 @@
 /** A product of matrices, rows shared among threads. */
 class MatMul {
     private static final int SIZE = 1400;
+    private static final int ROWS = Scale.of(SIZE);
     private static final double[][] A = new double[SIZE][SIZE];
     private static final double[][] B = new double[SIZE][SIZE];
     private static final double[][] C = new double[SIZE][SIZE];
@@ -16,11 +17,11 @@ class MatMul {
         other.start();
         rows(1);
         other.join();
-        System.out.println(C[SIZE / 2][SIZE / 3]);
+        System.out.println(C[ROWS / 2][SIZE / 3]);
     }
 
     private static void rows(int first) {
-        for (int i = first; i < SIZE; i += 2) {
+        for (int i = first; i < ROWS; i += 2) {
             double[] a = A[i];
             double[] c = C[i];
             for (int k = 0; k < SIZE; k++) {

@@ -5,7 +5,7 @@ class MolDyn {
     }
 
     private static final int PARTICLES = 1600;
-    private static final int STEPS = 100;
+    private static final int STEPS = Scale.of(100);
 
     public static void main(String[] args) throws InterruptedException {
         Particle[] all = new Particle[PARTICLES];

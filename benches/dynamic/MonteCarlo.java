@@ -1,6 +1,6 @@
 /** Random walks, each on arrays of its own; results in a common one. */
 class MonteCarlo {
-    private static final int WALKS = 100_000;
+    private static final int WALKS = Scale.of(100_000);
     private static final int STEPS = 2_000;
     private static final double[] RESULTS = new double[WALKS];
 

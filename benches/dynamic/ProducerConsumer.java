@@ -36,7 +36,7 @@ class ProducerConsumer {
         }
     }
 
-    private static final int MESSAGES = 400_000;
+    private static final int MESSAGES = Scale.of(400_000);
 
     public static void main(String[] args) throws InterruptedException {
         Buffer buffer = new Buffer();

@@ -48,6 +48,7 @@ class RayTracer {
     }
 
     private static final int SIZE = 1600;
+    private static final int ROWS = Scale.of(SIZE);
     private static final Sphere[] SCENE = new Sphere[27];
     private static long sum;
     private static int nextRow;
@@ -73,7 +74,7 @@ class RayTracer {
             synchronized (SCENE) {
                 row = nextRow++;
             }
-            if (row >= SIZE) {
+            if (row >= ROWS) {
                 return;
             }
             long shades = 0;

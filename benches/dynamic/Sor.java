@@ -1,6 +1,7 @@
 /** Successive over-relaxation of a grid, red and black in turn, rows shared among threads. */
 class Sor {
     private static final int SIZE = 1000;
+    private static final int SWEEPS = Scale.of(1200);
     private static final double[][] GRID = new double[SIZE][SIZE];
 
     public static void main(String[] args) throws InterruptedException {
@@ -9,7 +10,7 @@ class Sor {
                 GRID[i][j] = (i * 31 + j * 17) % 100;
             }
         }
-        for (int step = 0; step < 1200; step++) {
+        for (int step = 0; step < SWEEPS; step++) {
             int colour = step & 1;
             Thread other = new Thread(() -> sweep(colour, 1, SIZE / 2));
             other.start();

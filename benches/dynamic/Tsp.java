@@ -16,7 +16,7 @@ class Tsp {
         }
     }
 
-    private static final int CITIES = 15;
+    private static final int CITIES = 9 + Scale.of(6);
     private static final int[][] DISTANCE = new int[CITIES][CITIES];
     private static final java.util.ArrayDeque<Tour> STACK = new java.util.ArrayDeque<>();
     private static int best = Integer.MAX_VALUE;

@@ -2,19 +2,26 @@
 //!
 //! Space is allocated on disk before it is mapped: a full disk under a map would be a fault in the application.
 
+use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use std::{ptr, thread};
 
-use recording::{CHUNK_HEAD, CHUNK_MARK, EVENTS, chunk_head};
+use recording::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, chunk_head};
 
 /// Chunks are whole pages, so that what is left of a piece can always be closed.
 const PAGE: usize = 4096;
 const FIRST_PIECE: usize = 1 << 20;
 const LARGEST_PIECE: usize = 1 << 25;
+/// Full chunks that are looked at for one that is begun.
+const AT_ONCE: usize = 8;
+/// How long the application waits for a reader that makes no progress.
+const PATIENCE: Duration = Duration::from_secs(20);
+const PAUSE: Duration = Duration::from_millis(5);
 /// As in the records of the runtime.
 const END_OF_CHUNK: u64 = 63;
 
@@ -22,7 +29,18 @@ pub(crate) struct Events {
     file: File,
     /// Bytes of the file that are allocated.
     length: u64,
+    /// Bytes of all chunks that were begun, and how many these may be.
+    begun: u64,
     limit: u64,
+    /// How many bytes may wait for the reader; 0 if there is none that lets chunks be used again.
+    backlog: u64,
+    /// The number of the next chunk.
+    number: u64,
+    /// Chunks that are full, oldest first: address and size.
+    full: VecDeque<(u64, usize)>,
+    full_bytes: u64,
+    /// Chunks that can be used again.
+    free: Vec<(u64, usize)>,
     /// The piece that chunks are now cut from: where its rest begins, and how long that is.
     rest: *mut u8,
     left: usize,
@@ -33,14 +51,42 @@ pub(crate) struct Events {
 unsafe impl Send for Events {}
 
 impl Events {
-    pub(crate) fn create(folder: &Path, limit: u64) -> io::Result<Events> {
+    pub(crate) fn create(folder: &Path, limit: u64, backlog: u64) -> io::Result<Events> {
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(folder.join(EVENTS))?;
-        Ok(Events { file, length: 0, limit, rest: ptr::null_mut(), left: 0, piece: FIRST_PIECE })
+        Ok(Events {
+            file,
+            length: 0,
+            begun: 0,
+            limit,
+            backlog,
+            number: 0,
+            full: VecDeque::new(),
+            full_bytes: 0,
+            free: Vec::new(),
+            rest: ptr::null_mut(),
+            left: 0,
+            piece: FIRST_PIECE,
+        })
     }
 
     /// The address of a new chunk, whose head is written. It stays mapped as long as the JVM runs.
     pub(crate) fn chunk(&mut self, thread: u32, size: usize) -> io::Result<u64> {
         let size = size.next_multiple_of(PAGE);
+        self.begun += size as u64;
+        if self.limit != 0 && self.begun > self.limit {
+            return Err(io::Error::other(format!("the limit of {} MB is reached", self.limit >> 20)));
+        }
+        self.wait_for_reader()?;
+        if let Some(at) = self.free.iter().position(|(_, of)| *of == size) {
+            let (address, _) = self.free.swap_remove(at);
+            let start = ptr::with_exposed_provenance_mut::<u8>(address as usize);
+            // SAFETY: a chunk of this size that was handed out before; its writer and its reader are done with it.
+            unsafe {
+                start.add(CHUNK_HEAD).write_bytes(0, size - CHUNK_HEAD);
+                self.write_head(start, thread, size);
+            }
+            return Ok(address);
+        }
         if self.left < size {
             self.close_piece();
             self.next_piece(size)?;
@@ -48,11 +94,52 @@ impl Events {
         let address = self.rest;
         // SAFETY: the rest of the piece is mapped, aligned to pages, and at least `size` long.
         unsafe {
-            write_head(address, thread, size);
+            self.write_head(address, thread, size);
             self.rest = address.add(size);
         }
         self.left -= size;
-        Ok(address as u64)
+        Ok(address.expose_provenance() as u64)
+    }
+
+    /// A chunk that was handed out is full: its writer is done with it.
+    pub(crate) fn full(&mut self, address: u64) {
+        if self.backlog != 0 && address != 0 {
+            let start = ptr::with_exposed_provenance_mut::<u64>(address as usize);
+            // SAFETY: a chunk that was handed out, which has its size in its head.
+            let size = unsafe { start.add(2).read() } as usize;
+            self.full.push_back((address, size));
+            self.full_bytes += size as u64;
+        }
+    }
+
+    /// Finds what the reader is done with, and waits while it has too much to read, as long as it reads.
+    fn wait_for_reader(&mut self) -> io::Result<()> {
+        let mut patience = PATIENCE;
+        let mut at_once = AT_ONCE;
+        loop {
+            let before = self.full.len();
+            for _ in 0..at_once.min(before) {
+                let Some((address, size)) = self.full.pop_front() else { break };
+                let start = ptr::with_exposed_provenance_mut::<u64>(address as usize);
+                // SAFETY: the mark of a chunk that was handed out; others may change it at any time.
+                if unsafe { AtomicU64::from_ptr(start) }.load(Ordering::Acquire) == FREE_MARK {
+                    self.full_bytes -= size as u64;
+                    self.free.push((address, size));
+                } else {
+                    self.full.push_back((address, size));
+                }
+            }
+            if self.full_bytes <= self.backlog {
+                return Ok(());
+            }
+            patience = if self.full.len() < before { PATIENCE } else { patience.saturating_sub(PAUSE) };
+            if patience.is_zero() {
+                let waiting = self.full_bytes >> 20;
+                return Err(io::Error::other(format!("nobody reads the {waiting} MB of records that wait")));
+            }
+            at_once = usize::MAX;
+            thread::sleep(PAUSE);
+        }
     }
 
     /// Chunks follow each other without gaps: what is left becomes one without records.
@@ -61,7 +148,7 @@ impl Events {
             // SAFETY: what is left is mapped and at least a page long.
             unsafe {
                 self.rest.add(CHUNK_HEAD).cast::<u64>().write(END_OF_CHUNK);
-                write_head(self.rest, 0, self.left);
+                self.write_head(self.rest, 0, self.left);
             }
             self.left = 0;
         }
@@ -69,9 +156,6 @@ impl Events {
 
     fn next_piece(&mut self, size: usize) -> io::Result<()> {
         let piece = self.piece.max(size);
-        if self.limit != 0 && self.length + piece as u64 > self.limit {
-            return Err(io::Error::other(format!("the limit of {} MB is reached", self.limit >> 20)));
-        }
         allocate(&self.file, self.length, piece)?;
         // SAFETY: a new shared mapping of allocated bytes of our own file; nothing else refers to it.
         let address = unsafe {
@@ -93,20 +177,22 @@ impl Events {
         self.piece = (self.piece * 2).min(LARGEST_PIECE);
         Ok(())
     }
-}
 
-/// The mark comes last: a reader that sees it sees the rest.
-///
-/// # Safety
-/// `address` is aligned and the head's bytes are mapped for writing.
-unsafe fn write_head(address: *mut u8, thread: u32, size: usize) {
-    let numbers = address.cast::<u64>();
-    let [thread, size] = chunk_head(thread, size as u32);
-    // SAFETY: by the caller's promise; atomics may lie in mapped memory that other processes read.
-    unsafe {
-        numbers.add(1).write(thread);
-        numbers.add(2).write(size);
-        AtomicU64::from_ptr(numbers).store(CHUNK_MARK, Ordering::Release);
+    /// The mark comes last: a reader that sees it sees the rest.
+    ///
+    /// # Safety
+    /// `address` is aligned and the head's bytes are mapped for writing.
+    unsafe fn write_head(&mut self, address: *mut u8, thread: u32, size: usize) {
+        let numbers = address.cast::<u64>();
+        let head = chunk_head(thread, size as u32, self.number);
+        self.number += 1;
+        // SAFETY: by the caller's promise; atomics may lie in mapped memory that other processes read.
+        unsafe {
+            for (at, number) in head.into_iter().enumerate() {
+                numbers.add(1 + at).write(number);
+            }
+            AtomicU64::from_ptr(numbers).store(CHUNK_MARK, Ordering::Release);
+        }
     }
 }
 

@@ -10,11 +10,14 @@ use crate::jvm::Jni;
 use crate::state::AGENT;
 
 #[unsafe(no_mangle)]
-extern "system" fn Java_java_lang_Fissure_chunk(_: *mut JNIEnv, _: jclass, thread: jint, size: jint) -> jlong {
-    guarded(0, || match AGENT.get() {
-        Some(agent) if size > 0 => agent.chunk(thread as u32, size as usize) as jlong,
-        _ => 0,
-    })
+extern "system" fn Java_java_lang_Fissure_chunk(
+    _: *mut JNIEnv,
+    _: jclass,
+    thread: jint,
+    size: jint,
+    full: jlong,
+) -> jlong {
+    guarded(0, || AGENT.get().map_or(0, |agent| agent.chunk(thread as u32, size as usize, full as u64) as jlong))
 }
 
 #[unsafe(no_mangle)]

@@ -44,13 +44,13 @@ impl Agent {
     pub(crate) fn create(jvmti: Jvmti, options: &Options) -> Result<Agent, String> {
         let folder = folder(options).map_err(|error| told("make a folder in", &options.folder, &error))?;
         let trouble = |error: io::Error| told("write to", &folder, &error);
-        let events = Events::create(&folder, options.limit).map_err(trouble)?;
+        let events = Events::create(&folder, options.limit, options.backlog).map_err(trouble)?;
         // Last, as this file makes the folder a recording.
         let names = Names::create(&folder).map_err(trouble)?;
         let (include, exclude) = globs(&options.include, &options.exclude);
         Ok(Agent {
             jvmti,
-            plan: RwLock::new(Plan { include, exclude, ..Plan::default() }),
+            plan: RwLock::new(Plan { include, exclude, skips_unescaped: !options.no_filter, ..Plan::default() }),
             sites: Mutex::new(Sites::new()),
             class_path: jvmti.property(c"java.class.path").unwrap_or_default(),
             waits_for_plan: options.waits_for_plan,
@@ -84,12 +84,16 @@ impl Agent {
         }
     }
 
-    /// Memory for records, or 0 if nothing is recorded any more.
-    pub(crate) fn chunk(&self, thread: u32, size: usize) -> u64 {
+    /// Memory for records, or 0 if nothing is recorded any more, or none is asked for. `full` is what the writer is done
+    /// with.
+    pub(crate) fn chunk(&self, thread: u32, size: usize, full: u64) -> u64 {
         if self.is_stopped() {
             return 0;
         }
-        let chunk = self.events.lock().unwrap_or_else(PoisonError::into_inner).chunk(thread, size);
+        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        events.full(full);
+        let chunk = if size == 0 { Ok(0) } else { events.chunk(thread, size) };
+        drop(events);
         chunk.unwrap_or_else(|error| {
             self.stop(&error.to_string());
             0

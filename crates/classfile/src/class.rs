@@ -124,19 +124,31 @@ pub struct Method {
     pub has_code: bool,
 }
 
-/// A class file that has been taken apart as far as its tables; code is decoded when asked for.
+/// A class file that has been taken apart as far as its tables; code is decoded when asked for. All that is asked of one
+/// has to be asked with the same names.
 pub struct Class<'a> {
     raw: noak::reader::Class<'a>,
+    symbols: Symbols,
 }
 
 impl<'a> Class<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Class<'a>, Error> {
+        Class::read_again(bytes, Symbols::default())
+    }
+
+    /// Reads a class again of which some symbols are known.
+    pub fn read_again(bytes: &'a [u8], symbols: Symbols) -> Result<Class<'a>, Error> {
         let raw = noak::reader::Class::new(bytes)?;
         let version = raw.version();
         if !is_known_version(version.major) {
             return Err(Error::UnknownVersion { major: version.major, minor: version.minor });
         }
-        Ok(Class { raw })
+        Ok(Class { raw, symbols })
+    }
+
+    /// The symbols of all constants that somebody asked for.
+    pub fn into_symbols(self) -> Symbols {
+        self.symbols
     }
 
     pub(crate) fn raw(&self) -> &noak::reader::Class<'a> {
@@ -144,7 +156,7 @@ impl<'a> Class<'a> {
     }
 
     pub(crate) fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
-        Pool { raw: self.raw.pool(), names, known: None }
+        Pool { raw: self.raw.pool(), names, known: &self.symbols }
     }
 
     pub fn header(&self, names: &Names) -> Result<Header, Error> {
@@ -255,8 +267,7 @@ impl<'a> Class<'a> {
         mut wanted: impl FnMut(usize) -> bool,
         mut visit: impl FnMut(usize, Result<Option<Code>, Error>),
     ) {
-        let symbols = Symbols::default();
-        let pool = Pool { known: Some(&symbols), ..self.pool(names) };
+        let pool = self.pool(names);
         for (index, method) in self.raw.methods().into_iter().enumerate() {
             if wanted(index) {
                 visit(index, method.map_err(Error::from).and_then(|method| self.code_of(&method, &pool)));

@@ -58,29 +58,45 @@ pub struct Bootstrap {
 pub(crate) struct Pool<'r, 'a> {
     pub(crate) raw: &'r ConstantPool<'a>,
     pub(crate) names: &'r Names,
-    pub(crate) known: Option<&'r Symbols>,
+    pub(crate) known: &'r Symbols,
 }
 
-/// By constant: its symbol, once somebody asked. Code names the same few constants again and again.
-#[derive(Default)]
-pub(crate) struct Symbols(RefCell<Vec<Option<Symbol>>>);
+/// By constant of one class: its symbol, once somebody asked. Code names the same few constants again and again, and
+/// whoever reads a class more than once need not look them up again.
+#[derive(Clone, Default)]
+pub struct Symbols(RefCell<Vec<Option<Symbol>>>);
+
+impl Symbols {
+    /// What is known, to be kept.
+    pub fn into_kept(self) -> KeptSymbols {
+        KeptSymbols(self.0.into_inner().into_boxed_slice())
+    }
+}
+
+/// The symbols of a class that was read before.
+#[derive(Clone, Default, Debug)]
+pub struct KeptSymbols(Box<[Option<Symbol>]>);
+
+impl KeptSymbols {
+    pub fn known(&self) -> Symbols {
+        Symbols(RefCell::new(self.0.to_vec()))
+    }
+}
 
 impl<'a> Pool<'_, 'a> {
     pub(crate) fn utf8<'i>(&self, index: cpool::Index<cpool::Utf8<'i>>) -> Result<Symbol, Error> {
         let at = usize::from(index.as_u16());
-        if let Some(Some(symbol)) = self.known.and_then(|known| known.0.borrow().get(at).copied()) {
-            return Ok(symbol);
+        if let Some(Some(symbol)) = self.known.0.borrow().get(at) {
+            return Ok(*symbol);
         }
         // The index type carries a lifetime that means nothing here; local variable tables have `'static`.
         let index: cpool::Index<cpool::Utf8<'a>> = cpool::Index::new(index.as_u16())?;
         let symbol = self.names.intern(&text(self.raw.get(index)?.content));
-        if let Some(known) = self.known {
-            let mut known = known.0.borrow_mut();
-            if known.len() <= at {
-                known.resize(at + 1, None);
-            }
-            known[at] = Some(symbol);
+        let mut known = self.known.0.borrow_mut();
+        if known.len() <= at {
+            known.resize(at + 1, None);
         }
+        known[at] = Some(symbol);
         Ok(symbol)
     }
 

@@ -21,7 +21,7 @@ mod text;
 pub use annotation::Annotation;
 pub use class::{Access, Class, Field, Header, Method};
 pub use code::{Code, Handler, LocalName};
-pub use constant::{Bootstrap, Constant, HandleKind, MethodHandle};
+pub use constant::{Bootstrap, Constant, HandleKind, KeptSymbols, MethodHandle, Symbols};
 pub use descriptor::{MethodDescriptor, Type, parse_field, parse_method, split_method};
 pub use error::Error;
 pub use instruction::{

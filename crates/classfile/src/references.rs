@@ -5,7 +5,7 @@ use location::{ClassName, FieldName, MethodName, Names};
 use noak::reader::attributes::{AttributeContent, RawInstruction};
 use noak::reader::cpool::{self, Item};
 
-use crate::constant::{Pool, Symbols};
+use crate::constant::Pool;
 use crate::{Bootstrap, CallKind, Class, Constant, Error};
 
 /// One mention in a method's code.
@@ -29,9 +29,7 @@ impl Class<'_> {
     /// that can be read there are no lambdas.
     pub fn references(&self, names: &Names, mut visit: impl FnMut(usize, Reference)) -> Result<(), Error> {
         let bootstraps = self.bootstraps(names).unwrap_or_default();
-        let symbols = Symbols::default();
-        let pool = Pool { known: Some(&symbols), ..self.pool(names) };
-        let mut resolver = Resolver { pool, bootstraps, known: Vec::new() };
+        let mut resolver = Resolver { pool: self.pool(names), bootstraps, known: Vec::new() };
         for (index, method) in self.raw().methods().into_iter().enumerate() {
             for attribute in method?.attributes() {
                 let attribute = attribute?;

@@ -36,7 +36,8 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long)]
     lock_conflicts: bool,
 
-    /// Let `reduction` do without this refinement, which means more warnings; may be repeated
+    /// Let `reduction` do without this refinement, which means more warnings; may be repeated. Doing without
+    /// `reentrant-locks` needs a trace that was recorded with `--no-filter`
     #[arg(long, value_name = "REFINEMENT")]
     without: Vec<RefinementArg>,
 

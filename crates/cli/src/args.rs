@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use program::thread::World;
 
 use crate::analyze::AnalyzeArgs;
+use crate::assume::AssumeArgs;
 use crate::convert::TraceArgs;
 use crate::record::RecordArgs;
 use crate::run::RunArgs;
@@ -138,6 +139,9 @@ pub(crate) struct SettingArgs {
     /// that from the right; may be repeated. A method that takes locks is atomic as far as they make it so
     #[arg(long = "atomic", value_name = "CLASS.METHOD")]
     atomic: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) assume: AssumeArgs,
 }
 
 impl SettingArgs {

@@ -1,5 +1,6 @@
 //! `fissure check`: class files in, report out.
 
+use std::cell::OnceCell;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
@@ -8,6 +9,7 @@ use program::{CallGraph, Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
 use crate::args::CheckArgs;
+use crate::assume::Assumed;
 use crate::cache::{Answer, Cache, Key};
 use crate::input::{self, InputOptions};
 use crate::known;
@@ -73,7 +75,13 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     let program = Program::load(inputs.sources, known);
     progress.tell(&format!("checking {} classes", program.class_count()));
     args.settings.check(&program)?;
-    let checked = detect_static::check_with(&program, detectors, options(args));
+    let assumed = Assumed::of(&program, &args.settings.assume);
+    if let Some(name) = assumed.unknown.first() {
+        bail!("there is no class, method or field `{name}`");
+    }
+    let whole = OnceCell::new();
+    let mut checked = detect_static::check_keeping(&program, detectors, options(args), &whole);
+    checked.findings.retain(|finding| !assumed.hides(finding));
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
     skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
@@ -88,6 +96,9 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
         suspicions: Vec::new(),
         plan: String::new(),
     };
+    // The command is about to end: nobody waits for millions of small pieces to be freed.
+    std::mem::forget(whole);
+    std::mem::forget(program);
     if let Some((cache, key_before)) = &kept {
         // What changed while it was read belongs to no key.
         if key(args, detectors, &jdk)? == *key_before {
@@ -99,7 +110,7 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
 
 /// Everything that the answer depends on.
 fn key(args: &CheckArgs, detectors: &[&Detector], jdk: &str) -> Result<Key> {
-    let mut settings = vec![format!("{:?}", options(args)), jdk.to_owned()];
+    let mut settings = vec![format!("{:?}", options(args)), format!("{:?}", args.settings.assume), jdk.to_owned()];
     settings.extend(detectors.iter().map(|detector| detector.name.to_owned()));
     let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?;
     Ok(key.with(&input::files(&args.paths)?).with(&input::files(&known::paths(&args.known)?)?))

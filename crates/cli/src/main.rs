@@ -2,6 +2,7 @@
 
 mod analyze;
 mod args;
+mod assume;
 mod cache;
 mod check;
 mod convert;

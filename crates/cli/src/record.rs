@@ -17,6 +17,8 @@ use crate::output;
 
 /// How often the files of the JVMs are looked at.
 const PAUSE: Duration = Duration::from_millis(20);
+/// Bytes of records that may wait to be read; then the program waits.
+const BACKLOG: u64 = 256 << 20;
 
 #[derive(Args)]
 pub(crate) struct RecordArgs {
@@ -49,6 +51,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         output::print(&format!("{}\n", agent_option(&options(&folder))?))?;
         return Ok(ExitCode::SUCCESS);
     }
+    let options = |folder: &Path| Options { backlog: BACKLOG, ..options(folder) };
     let folder = Folder::beside(&args.output)?;
     let mut launched = Launched::start(&args.command, &options(&folder.0))?;
     let mut outputs = Outputs { first: args.output.clone(), count: 0 };
@@ -114,20 +117,17 @@ struct Trace {
     follow: Follow,
     /// Made when there is code that tells of something: some JVMs only say their version, or help another one.
     file: Option<(PathBuf, File)>,
-    /// What is not written yet.
-    bytes: Vec<u8>,
 }
 
 impl Trace {
     fn of(jvm: &Path) -> Result<Trace> {
-        let follow = Follow::new(jvm).with_context(|| format!("cannot read `{}`", jvm.display()))?;
-        Ok(Trace { follow, file: None, bytes: Vec::new() })
+        let follow = Follow::consuming(jvm).with_context(|| format!("cannot read `{}`", jvm.display()))?;
+        Ok(Trace { follow, file: None })
     }
 
     /// Writes what is new; whether there was anything.
     fn advance(&mut self, outputs: &mut Outputs) -> Result<bool> {
         let more = self.follow.poll().context("cannot read the recording")?;
-        self.bytes.extend(self.follow.take());
         if self.follow.about().has_sites {
             self.write(outputs)?;
         }
@@ -139,14 +139,17 @@ impl Trace {
             Some(file) => file,
             None => self.file.insert(outputs.next()?),
         };
-        write(file, &self.bytes)?;
-        self.bytes.clear();
-        Ok(())
+        let (path, file) = file;
+        self.follow.write_to(file).with_context(|| format!("cannot write `{}`", path.display()))
     }
 
     /// If no JVM ran any code that is watched, one of them has the trace all the same, and that is told.
     fn finish(self, outputs: &mut Outputs) -> Result<()> {
-        let Trace { follow, file, mut bytes } = self;
+        let Trace { mut follow, file } = self;
+        let mut bytes = Vec::new();
+        if file.is_none() {
+            follow.write_to(&mut bytes)?;
+        }
         let (rest, about) = follow.finish().context("cannot read the recording")?;
         bytes.extend(rest);
         let mut file = match file {

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use detect_dynamic::Options;
+use detect_dynamic::{Options, Refinement};
 use finding::{Evidence, Finding};
 use report::Report;
 
@@ -38,6 +38,9 @@ const FINDINGS: u8 = 66;
 
 /// How often new JVMs are looked for.
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Bytes of records that may wait to be judged; then the program waits.
+const BACKLOG: u64 = 1 << 30;
 
 #[derive(Args)]
 pub(crate) struct RunArgs {
@@ -105,6 +108,9 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let folder = Folder::temporary()?;
     let mut options = args.watch.options(&folder.0);
     options.waits_for_plan = true;
+    // Else the recorder does not tell of locks that are taken again.
+    options.no_filter |= without(&args.without).contains(Refinement::ReentrantLocks);
+    options.backlog = BACKLOG;
     let mut launched = Launched::start(&args.command, &options)?;
     let is_over = Arc::new(AtomicBool::new(false));
     let mut watching: Vec<JoinHandle<Result<Watched>>> = Vec::new();
@@ -115,6 +121,7 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
             let watch = Watch {
                 folder: jvm,
                 settings: args.settings.settings(),
+                assume: args.settings.assume.clone(),
                 cache: args.cache.clone(),
                 max_memory: args.max_memory,
                 units: args.units,

@@ -114,7 +114,7 @@ fn full_name(program: &Program, method: MethodId) -> String {
 }
 
 /// Whether `pattern` is the name or a part of it from the right, whole words only; with or without descriptor.
-fn is_named(full: &str, pattern: &str) -> bool {
+pub(crate) fn is_named(full: &str, pattern: &str) -> bool {
     let name = if pattern.contains('(') { full } else { full.split('(').next().unwrap_or(full) };
     match name.strip_suffix(pattern) {
         Some(before) => before.is_empty() || before.ends_with(['.', '$']),

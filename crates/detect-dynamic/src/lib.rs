@@ -3,6 +3,7 @@
 //! A detector takes one event after the other, in an order that the run had, and keeps only what it needs to judge what
 //! is still to come. It knows neither JVM nor files: an event stream is an event stream, from a file, a pipe or a test.
 
+mod assumptions;
 mod feed;
 mod filter;
 mod lockset;
@@ -14,6 +15,7 @@ mod reduction;
 mod serializability;
 mod units;
 
+pub use assumptions::{Assumed, Assumptions};
 pub use feed::feed;
 pub use filter::Filter;
 pub use pairs::{Answered, COMMIT_NODES, Pairs};
@@ -42,6 +44,9 @@ pub trait Detector {
             }
         }
     }
+
+    /// Takes something for granted that the next events are about. What it means is the detector's business.
+    fn assume(&mut self, _assumed: Assumed) {}
 
     /// Judges what was open when the trace ended, and says all that was found. `tables` are those of the whole trace.
     fn finish(self: Box<Self>, tables: &Tables) -> Vec<Finding>;

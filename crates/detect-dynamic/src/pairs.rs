@@ -23,6 +23,7 @@ mod records;
 mod seen;
 mod support;
 mod threads;
+mod turns;
 
 #[cfg(test)]
 mod tests;
@@ -37,7 +38,9 @@ use crate::lockset::LockSets;
 use clock::Clocks;
 use records::{Access, Held, Index, Moment, Record};
 use seen::{Seen, Unit};
+use support::Support;
 use threads::{Activation, First, Open, Thread};
+use turns::Turns;
 
 /// The name of the detector.
 pub const COMMIT_NODES: &str = "commit-nodes";
@@ -57,6 +60,7 @@ pub struct Pairs {
     index: Index,
     /// Objects that nobody but their creator has touched.
     prepared: FxHashMap<ObjectId, ThreadId>,
+    turns: Turns,
     seen: Vec<Seen>,
     now: Moment,
     most_records: usize,
@@ -128,6 +132,7 @@ impl Pairs {
             sets: LockSets::default(),
             index: Index::default(),
             prepared: FxHashMap::default(),
+            turns: Turns::default(),
             seen,
             now: 0,
             most_records,
@@ -296,11 +301,16 @@ impl Pairs {
             self.prepared.clear();
             self.forgot += 1;
         }
-        if !self.is_preparation(event.thread, tables.variable(variable).object) {
+        let object = tables.variable(variable).object;
+        if !self.is_preparation(event.thread, object) {
             self.index.add(event.thread, held, access);
         }
+        self.turns.access(event.thread, &access, &self.clocks, tables);
         self.know(event.site, tables);
         let roles = self.sites[event.site.index()].take().unwrap_or_default();
+        if !roles.is_empty() {
+            self.turns.watch(event.thread, object, &access);
+        }
         for &(suspicion, part) in &roles {
             match part {
                 Part::First => self.first(event.thread, suspicion, First::new(access, held)),
@@ -367,9 +377,19 @@ impl Pairs {
             let firsts = open.firsts.iter().filter(|first| inside.is_none() || first.inside != inside);
             firsts.map(|first| Unit::new(thread, first, thread, second)).collect()
         };
-        self.seen[suspicion].units += u64::from(!units.is_empty());
-        for unit in units {
-            self.unit(suspicion, unit);
+        if units.is_empty() {
+            return;
+        }
+        let seen = &mut self.seen[suspicion];
+        seen.units += 1;
+        // Beyond, nobody counts what happens how often.
+        if seen.observed < Pairs::MOST_COUNTED {
+            seen.asked += 1;
+            let mut is_observed = false;
+            for unit in units {
+                is_observed |= self.unit(suspicion, unit) == Some(Evidence::Observed);
+            }
+            self.seen[suspicion].observed += u64::from(is_observed);
         }
     }
 
@@ -388,19 +408,16 @@ impl Pairs {
         }
     }
 
-    fn unit(&mut self, suspicion: usize, unit: Unit) {
+    /// Asks who comes in between. What speaks for it, if something does.
+    fn unit(&mut self, suspicion: usize, unit: Unit) -> Option<Evidence> {
         let seen = &self.seen[suspicion];
         // What did not run is never more than predicted.
-        if seen.observed >= Pairs::MOST_COUNTED || (!unit.has_run && seen.support.is_some()) {
-            return;
+        if !unit.has_run && seen.observed > 0 {
+            return None;
         }
         if let Some(support) = self.support(&unit, suspicion) {
-            self.seen[suspicion].observed += u64::from(support.evidence == Evidence::Observed);
-            let known = &mut self.seen[suspicion].support;
-            if known.is_none_or(|known| known.rank() < support.rank()) {
-                *known = Some(support);
-            }
-            return;
+            self.seen[suspicion].add(support);
+            return Some(support.evidence);
         }
         let seen = &mut self.seen[suspicion];
         let (first, second) = (unit.first, unit.second);
@@ -415,9 +432,10 @@ impl Pairs {
             second.clock,
             unit.has_run,
         );
-        if seen.support.is_none() && seen.waiting.len() < Pairs::MOST_WAITING && seen.known.insert(key) {
+        if seen.observed == 0 && seen.waiting.len() < Pairs::MOST_WAITING && seen.known.insert(key) {
             seen.waiting.push(unit);
         }
+        None
     }
 
     /// What the run says about each suspicion, at its end.
@@ -430,13 +448,13 @@ impl Pairs {
             // What ran goes before what was filled in.
             let (ran, filled_in): (Vec<Unit>, Vec<Unit>) = waiting.into_iter().partition(|unit| unit.has_run);
             for unit in ran.iter().chain(&filled_in) {
-                if self.seen[number].support.is_none() {
-                    self.seen[number].support = self.support(unit, number);
+                if let Some(support) = self.support(unit, number) {
+                    self.seen[number].add(support);
                 }
             }
             let seen = &self.seen[number];
             answered.units += seen.units;
-            match &seen.support {
+            match self.best(seen) {
                 Some(support) if support.evidence >= self.suspicions[number].least => {
                     answered.findings.push(explain::explain(&self.suspicions[number], support, seen, tables));
                 }
@@ -444,6 +462,20 @@ impl Pairs {
             }
         }
         answered
+    }
+}
+
+impl Pairs {
+    /// The best support that stands at the end: where threads take turns, what did not happen could not.
+    fn best<'s>(&self, seen: &'s Seen) -> Option<&'s Support> {
+        let alike: Vec<VariableId> = seen.supports.iter().map(|support| support.unit.first.variable).collect();
+        let stands = |support: &&Support| {
+            let unit = &support.unit;
+            support.evidence >= Evidence::Observed
+                || !self.turns.keep_apart([unit.first.variable, unit.second.variable], &alike)
+        };
+        // The first of the best ones.
+        seen.supports.iter().filter(stands).rev().max_by_key(|support| support.rank())
     }
 }
 

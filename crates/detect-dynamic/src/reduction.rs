@@ -16,6 +16,7 @@
 //! Page: docs/rules/not-atomic.md
 
 mod blocks;
+mod chains;
 mod explain;
 mod rules;
 mod state;
@@ -26,7 +27,7 @@ mod tests;
 use finding::Finding;
 use trace::{Event, Tables};
 
-use crate::{Detector, DetectorKind, Options};
+use crate::{Assumed, Detector, DetectorKind, Options};
 use explain::Told;
 use rules::Engine;
 
@@ -116,7 +117,11 @@ impl Detector for Reduction {
         self.engine.fetch(events);
     }
 
+    fn assume(&mut self, assumed: Assumed) {
+        self.engine.assume(assumed);
+    }
+
     fn finish(self: Box<Self>, tables: &Tables) -> Vec<Finding> {
-        self.told.explain(tables)
+        self.told.explain(&self.engine.chains, tables)
     }
 }

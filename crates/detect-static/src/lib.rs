@@ -15,7 +15,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use finding::{Finding, Suspicion};
-use program::{Calls, OutlineCache, Program, Settings, Unreadable, Whole};
+use program::{Ground, Program, Settings, Unreadable, Whole};
 
 pub use lock_pattern::Options as LockPatternOptions;
 
@@ -30,14 +30,10 @@ pub struct Detector {
     check: Check,
 }
 
-/// Asked of the program, its calls, the outlines made so far, and the whole program if it must be.
-type CallsCheck =
-    for<'w> fn(&'w Program, &'w Calls, Arc<OutlineCache>, &Options, &dyn Fn() -> &'w Whole<'w>) -> Checked;
-
 /// What a detector looks at.
 enum Check {
-    /// What calls what; the detector looks into the methods that it needs, and at the whole program last.
-    Calls(CallsCheck),
+    /// What calls what; the detector looks into the methods that it needs.
+    Ground(fn(&Ground<'_>, &Options) -> Checked),
     /// The whole program.
     Whole(fn(&Whole<'_>) -> Checked),
 }
@@ -75,7 +71,18 @@ pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
 
 /// The same with other assumptions about the program.
 pub fn check_with(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Checked {
-    run(program, detectors, &options.into(), &OnceCell::new())
+    check_keeping(program, detectors, options, &OnceCell::new())
+}
+
+/// The same; the model of the program, if it was needed, stays with the caller. To take it apart costs time that one who
+/// is about to end need not spend.
+pub fn check_keeping<'p>(
+    program: &'p Program,
+    detectors: &[&Detector],
+    options: impl Into<Options>,
+    whole: &OnceCell<Whole<'p>>,
+) -> Checked {
+    run(program, detectors, &options.into(), whole)
 }
 
 /// A check, and what a run could say about it.
@@ -101,20 +108,21 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
 
 fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, whole: &OnceCell<Whole<'p>>) -> Checked {
     let mut all = Checked::default();
-    for detector in detectors {
-        let all_of_it = || whole.get_or_init(|| Whole::of(program, options.settings.clone()));
-        let checked = match detector.check {
-            Check::Calls(check) => match whole.get() {
-                Some(whole) => check(program, &whole.calls, whole.summaries.outlines.clone(), options, &all_of_it),
-                None => {
-                    let calls = Calls::of(program, options.settings.call_graph);
-                    check(program, &calls, Arc::new(OutlineCache::new(program)), options, &all_of_it)
-                }
-            },
-            Check::Whole(check) => check(all_of_it()),
-        };
+    let ground = Arc::new(Ground::of(program, options.settings.clone()));
+    let mut add = |checked: Checked| {
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
+    };
+    // What needs no summaries of the whole program goes first, so that its own are gone when those are made.
+    for detector in detectors {
+        if let Check::Ground(check) = detector.check {
+            add(check(&ground, options));
+        }
+    }
+    for detector in detectors {
+        if let Check::Whole(check) = detector.check {
+            add(check(whole.get_or_init(|| Whole::on(ground.clone()))));
+        }
     }
     all.findings = finding::merge(all.findings);
     all.unreadable.sort_by_key(|unreadable| unreadable.method);

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use finding::{Evidence, Finding, SectionPair, Suspicion, rules};
 use location::{MethodPlace, Place, Site};
-use program::outline::{Action, EventId, Member};
+use program::outline::{Action, EventId, Member, Origin};
 use program::summary::{Access, AccessId, Root, Spot, Summary};
 use program::{MethodId, Variable, Whole};
 
@@ -25,6 +25,7 @@ pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<
         asking.keep(&mut second, |access| access.is_write);
     }
     asking.follow_values(&mut first, &mut second);
+    asking.follow_views(&mut first);
     let places = |accesses: &BTreeSet<AccessId>| -> Vec<Place> {
         accesses.iter().map(|access| asking.place(&asking.access(*access).spot)).collect()
     };
@@ -100,6 +101,29 @@ impl Asking<'_> {
                 if has_ended && (is_same || self.is_asked(origin) && self.is_asked(access)) {
                     first.insert(read);
                     second.insert(id);
+                }
+            }
+        }
+    }
+
+    /// Adds the reads that an object came out of on which a read is done: for a run, an entry of a map or what an iterator
+    /// yields is an object of its own, and who looks at it has looked at the container.
+    fn follow_views(&self, accesses: &mut BTreeSet<AccessId>) {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return };
+        let mut pending: Vec<AccessId> = accesses.iter().copied().filter(|id| !self.access(*id).is_write).collect();
+        while let Some(id) = pending.pop() {
+            let access = self.access(id);
+            let Some(variable) = Variable::of(self.whole.program, access) else { continue };
+            let receiver = match outline.events.get(access.event.index()).map(|event| &event.action) {
+                Some(Action::Call { arguments, .. }) => arguments.first(),
+                _ => None,
+            };
+            let origins: Vec<Origin> =
+                receiver.into_iter().flat_map(|receiver| &receiver.sources).map(|source| source.origin).collect();
+            for (origin, read) in self.accesses().filter(|(_, read)| origins.contains(&Origin::Event(read.event))) {
+                let is_same = Variable::of(self.whole.program, read) == Some(variable);
+                if !read.is_write && is_same && accesses.insert(origin) {
+                    pending.push(origin);
                 }
             }
         }

@@ -38,6 +38,7 @@ fn absorb(kept: &mut Finding, other: Finding) {
     kept.evidence = kept.evidence.max(other.evidence);
     kept.severity = kept.severity.max(other.severity);
     kept.count = kept.count.max(other.count);
+    kept.executions = kept.executions.max(other.executions);
 }
 
 /// By place, then rule: what a reader of one file sees together stays together. The rest of the finding follows, so that
@@ -48,8 +49,8 @@ fn report_order(a: &Finding, b: &Finding) -> std::cmp::Ordering {
         (&method.class, finding.place(), method, rule.id, message, sections)
     }
     fn rest(finding: &Finding) -> impl Ord {
-        let Finding { steps, interleaving, variables, locks, detectors, evidence, severity, fix, count, .. } = finding;
-        (steps, interleaving, variables, locks, detectors, evidence, severity, fix, count)
+        let Finding { steps, interleaving, variables, locks, detectors, evidence, severity, fix, .. } = finding;
+        (steps, interleaving, variables, locks, detectors, evidence, severity, fix, (finding.count, finding.executions))
     }
     head(a).cmp(&head(b)).then_with(|| rest(a).cmp(&rest(b)))
 }

@@ -113,6 +113,8 @@ pub struct Finding {
     pub fix: String,
     /// How often it was seen; 1 for a static finding.
     pub count: u64,
+    /// How often what ought to be atomic was carried out, if the run was asked; 0 if not.
+    pub executions: u64,
     pub sections: Option<SectionPair>,
 }
 

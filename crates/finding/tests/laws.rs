@@ -68,6 +68,7 @@ impl Random {
             interleaving: vec![1],
             fix: "hold it".to_owned(),
             count: self.below(4) + 1,
+            executions: self.below(4),
             sections,
         }
     }

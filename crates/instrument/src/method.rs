@@ -2,7 +2,7 @@
 
 use classfile::edit::{ClassEditor, CodeEditor, Place, RawInstruction, Snippet, op};
 use classfile::{Access, ArrayKind, Error, Kind, text_of};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
@@ -11,8 +11,10 @@ use crate::shadow::IDENTITY;
 use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
 mod calls;
+mod detours;
 mod loops;
 mod thread;
+mod unescaped;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -51,6 +53,10 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     thread: Option<u16>,
     /// For accesses to arrays in loops, where it is kept whether they need no probe.
     quiet: FxHashMap<u32, u16>,
+    /// By the offset of a `monitorexit` in a handler that covers itself: the handler, and the variable with the lock.
+    detours: FxHashMap<u32, (u32, u16)>,
+    /// In a constructor: writes to its own object that need no probe.
+    unescaped: FxHashSet<u32>,
     snippet: Snippet,
     is_edited: bool,
 }
@@ -97,6 +103,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             uninitialized,
             thread: None,
             quiet: FxHashMap::default(),
+            detours: FxHashMap::default(),
+            unescaped: FxHashSet::default(),
             snippet: Snippet::new(),
             is_edited: false,
         })
@@ -130,6 +138,14 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
                 }
                 op::MONITOREXIT if families.monitors => {
                     let site = self.site(instruction.pc, What::Leave);
+                    if let Some(&(handler, lock)) = self.detours.get(&instruction.pc) {
+                        self.snippet.load(Kind::Reference, lock).push_int(site, &mut self.class.pool)?;
+                        self.call(Probe::Leaving)?;
+                        self.code.add_detour(handler, &self.snippet);
+                        self.snippet.clear();
+                        self.is_edited = true;
+                        continue;
+                    }
                     self.snippet.dup().push_int(site, &mut self.class.pool)?;
                     self.call(Probe::Leaving)?;
                     self.insert(instruction.pc, Place::Before);
@@ -145,6 +161,9 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         let is_reference = self.is_reference(instruction);
         let is_write = instruction.opcode == op::PUTFIELD;
         if is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction) {
+            return Ok(());
+        }
+        if kind != FieldKind::Volatile && self.unescaped.contains(&instruction.pc) {
             return Ok(());
         }
         // The object goes to the top: [object] or [object value] are on the stack.

@@ -97,6 +97,9 @@ pub struct Plan {
     pub families: Families,
     /// Whether classes get fields for identities and shadow words. They cannot when they are loaded already.
     pub adds_fields: bool,
+    /// Whether a constructor's writes to its own object get no probes while nobody else can have it. Such accesses are
+    /// never kept, unless all are.
+    pub skips_unescaped: bool,
     /// The binary name of the class that has the probes.
     pub probe_class: String,
     pub methods: MethodPlans,
@@ -113,6 +116,7 @@ impl Default for Plan {
             exclude: Globs::default(),
             families: Families::USUAL,
             adds_fields: true,
+            skips_unescaped: false,
             probe_class: "java/lang/Fissure".to_owned(),
             methods: MethodPlans::default(),
         }

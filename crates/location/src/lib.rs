@@ -5,6 +5,7 @@
 //!
 //! Knows nothing of class files, analyses or reports.
 
+mod interner;
 mod names;
 mod place;
 

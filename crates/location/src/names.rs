@@ -3,18 +3,17 @@
 //! Symbols are handed out by whichever thread comes first, so their numeric order differs between runs.
 //! That is why they have no `Ord`: whatever reaches output is sorted by its text.
 
-use std::hash::BuildHasherDefault;
+use std::num::NonZeroU32;
 
-use lasso::{Spur, ThreadedRodeo};
-use rustc_hash::FxHasher;
+use crate::interner::Interner;
 
 /// An interned string: equal symbols of one [`Names`] are equal strings.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Symbol(Spur);
+pub struct Symbol(NonZeroU32);
 
 impl std::fmt::Debug for Symbol {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "#{}", lasso::Key::into_usize(self.0))
+        write!(f, "#{}", self.0)
     }
 }
 
@@ -40,7 +39,7 @@ pub struct FieldName {
 
 /// The interner. Shared by all threads of an analysis; nothing is ever removed.
 pub struct Names {
-    strings: ThreadedRodeo<Spur, BuildHasherDefault<FxHasher>>,
+    strings: Interner,
 }
 
 impl Default for Names {
@@ -51,20 +50,20 @@ impl Default for Names {
 
 impl Names {
     pub fn new() -> Names {
-        Names { strings: ThreadedRodeo::with_hasher(BuildHasherDefault::default()) }
+        Names { strings: Interner::new() }
     }
 
     pub fn intern(&self, text: &str) -> Symbol {
-        Symbol(self.strings.get_or_intern(text))
+        Symbol(self.strings.intern(text))
     }
 
     /// The symbol of a string that was interned before, if it was.
     pub fn lookup(&self, text: &str) -> Option<Symbol> {
-        self.strings.get(text).map(Symbol)
+        self.strings.lookup(text).map(Symbol)
     }
 
     pub fn text(&self, symbol: Symbol) -> &str {
-        self.strings.resolve(&symbol.0)
+        self.strings.text(symbol.0)
     }
 
     pub fn class(&self, binary_name: &str) -> ClassName {

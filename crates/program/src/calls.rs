@@ -62,6 +62,8 @@ pub struct Calls {
     made: Arc<FxHashSet<ClassName>>,
     callers: Edges,
     callees: Edges,
+    /// By method: its calls that have many targets, each once.
+    many: Vec<Box<[MethodName]>>,
     /// What the calls that the program's code has may run.
     resolved: FxHashMap<(CallKind, MethodName), Targets>,
     /// By method that the program's code calls: what the library says of it, if anything.
@@ -81,6 +83,7 @@ impl Calls {
             made: program.made.clone(),
             callers: Edges::default(),
             callees: Edges::default(),
+            many: Vec::new(),
             resolved: FxHashMap::default(),
             modelled: FxHashMap::default(),
             behind: Vec::new(),
@@ -107,6 +110,19 @@ impl Calls {
         }
     }
 
+    /// The methods that a lambda or method reference may run: `plan::isFree` goes by the class of the plan.
+    pub fn lambda_targets(&self, program: &Program, method: MethodName) -> Targets {
+        let found = self.hierarchy.resolve_name(program, method);
+        let is_fixed = |found: MethodId| {
+            let own = program.method(found);
+            own.access.is_static() || own.access.is_private() || own.name == program.roots.constructor
+        };
+        match found {
+            Some(found) if !is_fixed(found) => self.targets(program, CallKind::Virtual, method),
+            found => Targets::Known(found.into_iter().collect()),
+        }
+    }
+
     /// The methods that a call runs if its receiver is exactly of this class.
     pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Targets {
         let found = self.hierarchy.resolve(program, receiver, method.name, method.descriptor);
@@ -116,6 +132,11 @@ impl Calls {
     /// Each call that the program's code has, once, in no order.
     pub fn distinct(&self) -> impl ParallelIterator<Item = (CallKind, MethodName, &[MethodId])> {
         self.resolved.par_iter().map(|((kind, method), targets)| (*kind, *method, targets.known()))
+    }
+
+    /// The calls of a method's own code that have many targets.
+    pub(crate) fn with_many_targets(&self, method: MethodId) -> &[MethodName] {
+        &self.many[method.index()]
     }
 
     /// The calls of a method's own code, each once.
@@ -263,11 +284,16 @@ impl Calls {
             let mut own: Vec<MethodId> =
                 calls.iter().flat_map(|call| targets[*call as usize].known()).copied().collect();
             own.extend(mentions.lambdas.iter().filter_map(|lambda| self.hierarchy.resolve_name(program, *lambda)));
+            let referred = mentions.lambdas.iter().map(|lambda| self.lambda_targets(program, *lambda));
+            own.extend(referred.flat_map(|targets| targets.known().to_vec()));
             own.sort_unstable();
             own.dedup();
-            own
+            let numbered = calls.iter().zip(&mentions.calls);
+            let many = numbered.filter(|(call, _)| targets[**call as usize] == Targets::Many);
+            (own, many.map(|(_, (_, called))| *called).collect())
         });
-        let callees: Vec<Vec<MethodId>> = callees.collect();
+        let (callees, many): (Vec<Vec<MethodId>>, Vec<Box<[MethodName]>>) = callees.unzip();
+        self.many = many;
         self.callers = Edges::reversed(&callees);
         self.callees = Edges::of_lists(&callees);
         self.resolved = list.into_iter().zip(targets).collect();

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use classfile::{CallKind, Class, Error, Field, Header, Method, Skipped};
+use classfile::{CallKind, Class, Error, Field, Header, KeptSymbols, Method, Skipped};
 use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -34,6 +34,7 @@ impl MethodId {
 /// A class with its bytes; code is translated when a method is asked for.
 pub(crate) struct ClassEntry {
     pub(crate) header: Header,
+    pub(crate) symbols: KeptSymbols,
     /// Empty if only the head is known. Then no method has code.
     pub(crate) bytes: Vec<u8>,
     pub(crate) path: String,
@@ -79,6 +80,8 @@ pub(crate) struct Roots {
     serializable: ClassName,
     /// `<init>`
     pub(crate) constructor: Symbol,
+    /// `AtomicBoolean`
+    pub(crate) flag: ClassName,
 }
 
 impl Roots {
@@ -88,6 +91,7 @@ impl Roots {
             cloneable: names.class("java/lang/Cloneable"),
             serializable: names.class("java/io/Serializable"),
             constructor: names.intern("<init>"),
+            flag: names.class("java/util/concurrent/atomic/AtomicBoolean"),
         }
     }
 }
@@ -386,7 +390,8 @@ impl Program {
         }
         let unreadable =
             |index: usize, reason: Error| Unreadable { method: MethodId(entry.first_method + index as u32), reason };
-        let read = Class::read(&entry.bytes).and_then(|read| Ok((read.bootstraps(&self.names)?, read)));
+        let read = Class::read_again(&entry.bytes, entry.symbols.known())
+            .and_then(|read| Ok((read.bootstraps(&self.names)?, read)));
         let (bootstraps, read) = match read {
             Ok(read) => read,
             Err(reason) => {

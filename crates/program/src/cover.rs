@@ -10,6 +10,7 @@ use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, O
 use crate::path::MAX_STEPS;
 use crate::release::Release;
 use crate::summary::{Run, Summaries, Summary};
+use crate::thread::Threads;
 use crate::variable::{Variable, Variables};
 
 /// Callers further up than this are not asked.
@@ -97,11 +98,21 @@ pub struct Cover<'c> {
     program: &'c Program,
     calls: &'c Calls,
     summaries: &'c Summaries,
+    threads: Option<&'c Threads>,
 }
 
 impl<'c> Cover<'c> {
     pub fn new(program: &'c Program, calls: &'c Calls, summaries: &'c Summaries) -> Cover<'c> {
-        Cover { program, calls, summaries }
+        Cover { program, calls, summaries, threads: None }
+    }
+
+    /// Asks only about what some thread runs.
+    pub fn among(self, threads: &'c Threads) -> Cover<'c> {
+        Cover { threads: Some(threads), ..self }
+    }
+
+    fn is_run(&self, method: MethodId) -> bool {
+        self.threads.is_none_or(|threads| !threads.of_method(method).is_empty())
     }
 
     /// Whether every write of the variable, outside construction, happens under a lock in this relation to the object
@@ -121,7 +132,7 @@ impl<'c> Cover<'c> {
         };
         let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
         !relations.is_empty()
-            && variables.writers(variable).iter().all(|place| {
+            && variables.writers(variable).iter().filter(|place| self.is_run(place.method)).all(|place| {
                 let Some(summary) = self.summaries.summary(place.method) else { return false };
                 let access = &summary.accesses[place.access.index()];
                 let held = locks(summary, access.held);
@@ -183,12 +194,20 @@ impl<'c> Cover<'c> {
             return false;
         }
         let mut is_called = false;
-        let callers = self.calls.callers(method);
-        let all = callers.iter().all(|caller| {
+        let mut callers = self.calls.callers(method).iter().filter(|caller| self.is_run(**caller));
+        let all = callers.all(|caller| {
             let Some(outline) = self.summaries.outline(*caller) else { return false };
             self.call_sites(*caller, method).all(|(event, arguments)| {
                 is_called = true;
-                let held = outline_locks(outline, outline.events[event].held);
+                let made = &outline.events[event];
+                let held = match made.action {
+                    // A lambda runs where it is called, and not where it is made.
+                    Action::Lambda { .. } => self
+                        .runner(outline, event)
+                        .map(|(at, around)| [outline_locks(outline, at.held), around].concat())
+                        .unwrap_or_default(),
+                    _ => outline_locks(outline, made.held),
+                };
                 let object = from_caller(object, arguments);
                 self.is_under(*caller, &object, &held, relation, climb - 1, asked)
             })
@@ -219,7 +238,7 @@ impl<'c> Cover<'c> {
                     let targets = self.calls.targets(self.program, *kind, *called);
                     targets.known().contains(&method).then_some((index, arguments.as_slice()))
                 }
-                Action::Lambda { method: made, arguments } => {
+                Action::Lambda { method: made, arguments, .. } => {
                     let target = self.calls.hierarchy.resolve_name(self.program, *made);
                     (target == Some(method)).then_some((index, arguments.as_slice()))
                 }
@@ -262,6 +281,13 @@ impl<'c> Cover<'c> {
                 Action::Call { kind, method, arguments } => {
                     let Some(position) = arguments.iter().position(is_it) else { continue };
                     let targets = self.calls.targets(self.program, *kind, *method);
+                    let model = self.calls.model(self.program, *method, method.class);
+                    let is_run_at_once = model
+                        .is_some_and(|model| !model.runs.is_empty() && model.starts.is_none() && model.wraps.is_none());
+                    if targets.known().is_empty() && found.is_none() && is_run_at_once {
+                        found = Some((event, Vec::new()));
+                        continue;
+                    }
                     let ([target], None) = (targets.known(), &found) else { return None };
                     let release = Release { program: self.program, calls: self.calls, summaries: self.summaries };
                     let summary = self.summaries.summary(*target)?;
@@ -296,7 +322,7 @@ impl<'c> Cover<'c> {
             return None;
         }
         let mut common: Option<Vec<HeldLock>> = None;
-        for caller in self.calls.callers(method) {
+        for caller in self.calls.callers(method).iter().filter(|caller| self.is_run(**caller)) {
             let Some(outline) = self.summaries.outline(*caller) else {
                 common = Some(Vec::new());
                 break;

@@ -46,6 +46,7 @@ impl<'r> Readable<'r> {
                 },
                 None => "a result".to_owned(),
             },
+            Start::Element(_) => "an element".to_owned(),
             Start::Local(value) => self.local(value).unwrap_or_else(|| "an object".to_owned()),
             Start::Unknown => "*".to_owned(),
         };

@@ -2,6 +2,7 @@
 //! code that does one of these with it.
 
 use classfile::CallKind;
+use smallvec::SmallVec;
 
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
@@ -21,7 +22,7 @@ pub struct Release<'r> {
 impl Release<'_> {
     /// Whether others may know the object that an instruction of a method makes when it comes to an event.
     pub fn is_let_out(&self, method: MethodId, register: u32, before: EventId) -> bool {
-        let Some(outline) = self.summaries.outline(method) else { return true };
+        let Some(outline) = self.outline(method) else { return true };
         let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
         let made = outline.events.iter().position(|event| match &event.action {
             Action::Call { method, arguments, .. } => {
@@ -30,31 +31,48 @@ impl Release<'_> {
             }
             _ => false,
         });
-        self.gets_out(outline, made.map(|made| EventId(made as u32)), before, is_it)
+        let made: SmallVec<[EventId; 1]> = made.map(|made| EventId(made as u32)).into_iter().collect();
+        self.gets_out(outline, &made, before, is_it)
     }
 
-    /// The same for an object that an event yields.
-    pub fn is_passed_on(&self, method: MethodId, yielded: EventId, before: EventId) -> bool {
-        let Some(outline) = self.summaries.outline(method) else { return true };
-        self.gets_out(outline, Some(yielded), before, |object| *object == Object::Event(yielded))
+    /// The same for an object that one of some events yields, each a new one.
+    pub fn is_passed_on(&self, method: MethodId, yielded: &[EventId], before: EventId) -> bool {
+        let Some(outline) = self.outline(method) else { return true };
+        let is_it = |object: &Object| matches!(object, Object::Event(event) if yielded.contains(event));
+        self.gets_out(outline, yielded, before, is_it)
+    }
+
+    /// The same for an object that the method is given.
+    pub fn is_given_away(&self, method: MethodId, position: u16, before: EventId) -> bool {
+        let Some(outline) = self.outline(method) else { return true };
+        self.gets_out(outline, &[], before, |object| *object == Object::Parameter(position))
+    }
+
+    /// The events of a method by which an object gets out.
+    pub(crate) fn ways_out(&self, method: MethodId, object: Object) -> Vec<EventId> {
+        let is_it = |one: &Object| *one == object;
+        match self.summaries.outlines.made(method) {
+            Some(outline) => self.let_out(outline, &is_it, MAX_DEPTH).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    fn outline(&self, method: MethodId) -> Option<&Outline> {
+        self.summaries.outline(method).or_else(|| self.summaries.outlines.made(method))
     }
 
     /// Whether an object gets out on the way from where it comes from to an event; in the next round it is another one.
-    fn gets_out(
-        &self,
-        outline: &Outline,
-        from: Option<EventId>,
-        before: EventId,
-        is_it: impl Fn(&Object) -> bool,
-    ) -> bool {
+    fn gets_out(&self, outline: &Outline, from: &[EventId], before: EventId, is_it: impl Fn(&Object) -> bool) -> bool {
         let block_of = |event: EventId| outline.events[event.index()].block as usize;
-        self.let_out(outline, &is_it, MAX_DEPTH).any(|event| match from {
-            Some(from) if block_of(event) == block_of(before) && event < before => !(event < from && from <= before),
-            Some(from) => {
-                let home = block_of(from);
-                block_of(before) != home && outline.reached_from(event, |block| block == home)[block_of(before)]
+        let is_home = |block: usize| from.iter().any(|from| block_of(*from) == block);
+        self.let_out(outline, &is_it, MAX_DEPTH).any(|event| {
+            if from.is_empty() {
+                return outline.may_follow(event, before);
             }
-            None => outline.may_follow(event, before),
+            if block_of(event) == block_of(before) && event < before {
+                return !from.iter().any(|from| event < *from && *from <= before);
+            }
+            !is_home(block_of(before)) && outline.reached_from(event, is_home)[block_of(before)]
         })
     }
 

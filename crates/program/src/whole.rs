@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use classfile::CallKind;
+
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program};
 use crate::cover::Cover;
 use crate::outlines::{OutlineCache, Outlines};
+use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
 use crate::sharing::{Answers, Sharings};
 use crate::summary::Summaries;
@@ -35,44 +38,40 @@ pub struct Settings {
     pub strict: bool,
 }
 
-pub struct Whole<'p> {
+/// What may be asked without summaries: calls, outlines, threads, and which fields are shared. Found when it is first
+/// asked for, but for the calls.
+pub struct Ground<'p> {
     pub program: &'p Program,
     pub calls: Calls,
-    pub summaries: Summaries,
-    pub variables: Variables,
     pub settings: Settings,
+    outlines: Arc<OutlineCache>,
     threads: OnceLock<Threads>,
+    interface_callers: OnceLock<InterfaceCallers>,
     answers: Answers,
 }
 
-impl<'p> Whole<'p> {
-    pub fn of(program: &'p Program, settings: Settings) -> Whole<'p> {
+impl<'p> Ground<'p> {
+    pub fn of(program: &'p Program, settings: Settings) -> Ground<'p> {
         let calls = Calls::of(program, settings.call_graph);
-        let atomic = atomic_methods(program, &calls, &settings.atomic);
-        let matters = matters(program, &calls, &atomic);
-        let outlines = Arc::new(OutlineCache::new(program));
-        let summaries = Summaries::of(program, &calls, outlines, &atomic, |method| matters[method.index()]);
-        Whole::with(program, calls, summaries, settings)
-    }
-
-    /// With a summary of every method, not only of those that matter.
-    pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
-        let calls = Calls::of(program, settings.call_graph);
-        let atomic = atomic_methods(program, &calls, &settings.atomic);
-        let outlines = Arc::new(OutlineCache::new(program));
-        let summaries = Summaries::of(program, &calls, outlines, &atomic, |_| true);
-        Whole::with(program, calls, summaries, settings)
-    }
-
-    fn with(program: &'p Program, calls: Calls, summaries: Summaries, settings: Settings) -> Whole<'p> {
-        let variables = Variables::of(program, &summaries);
-        let answers = Answers::new(program);
-        Whole { program, calls, summaries, variables, settings, threads: OnceLock::new(), answers }
+        Ground {
+            program,
+            calls,
+            settings,
+            outlines: Arc::new(OutlineCache::new(program)),
+            threads: OnceLock::new(),
+            interface_callers: OnceLock::new(),
+            answers: Answers::new(program),
+        }
     }
 
     /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
     pub fn outlines(&self) -> Outlines<'_> {
-        Outlines::new(self.program, &self.summaries.outlines)
+        Outlines::new(self.program, &self.outlines)
+    }
+
+    /// Summaries of the methods that `wanted` accepts.
+    pub fn summaries(&self, wanted: impl Fn(MethodId) -> bool) -> Summaries {
+        Summaries::of(self.program, &self.calls, self.outlines.clone(), &[], wanted)
     }
 
     /// What starts what, and which threads run a method; found when it is first asked for. That is done on all cores:
@@ -85,9 +84,74 @@ impl<'p> Whole<'p> {
     pub fn sharings(&self) -> Sharings<'_> {
         Sharings::new(self.program, &self.calls, self.outlines(), self.threads(), &self.answers)
     }
+}
+
+/// The ground, with summaries of all methods that matter.
+pub struct Whole<'p> {
+    ground: Arc<Ground<'p>>,
+    pub summaries: Summaries,
+    pub variables: Variables,
+}
+
+impl<'p> std::ops::Deref for Whole<'p> {
+    type Target = Ground<'p>;
+
+    fn deref(&self) -> &Ground<'p> {
+        &self.ground
+    }
+}
+
+impl<'p> Whole<'p> {
+    pub fn of(program: &'p Program, settings: Settings) -> Whole<'p> {
+        Whole::on(Arc::new(Ground::of(program, settings)))
+    }
+
+    pub fn on(ground: Arc<Ground<'p>>) -> Whole<'p> {
+        let (program, calls) = (ground.program, &ground.calls);
+        let atomic = atomic_methods(program, calls, &ground.settings.atomic);
+        let matters = matters(program, calls, &atomic);
+        let summaries =
+            Summaries::of(program, calls, ground.outlines.clone(), &atomic, |method| matters[method.index()]);
+        Whole::with(ground, summaries)
+    }
+
+    /// With a summary of every method, not only of those that matter.
+    pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
+        let ground = Arc::new(Ground::of(program, settings));
+        let atomic = atomic_methods(program, &ground.calls, &ground.settings.atomic);
+        let summaries = Summaries::of(program, &ground.calls, ground.outlines.clone(), &atomic, |_| true);
+        Whole::with(ground, summaries)
+    }
+
+    fn with(ground: Arc<Ground<'p>>, summaries: Summaries) -> Whole<'p> {
+        let variables = Variables::of(ground.program, &summaries);
+        Whole { ground, summaries, variables }
+    }
 
     pub fn release(&self) -> Release<'_> {
         Release { program: self.program, calls: &self.calls, summaries: &self.summaries }
+    }
+
+    /// Which objects belong to one thread.
+    pub fn owned(&self) -> Owned<'_> {
+        Owned { whole: self }
+    }
+
+    /// The methods whose code calls something by an interface, by the name of what they call.
+    pub(crate) fn interface_callers(&self) -> &InterfaceCallers {
+        self.interface_callers.get_or_init(|| {
+            let mut callers = InterfaceCallers::default();
+            for method in self.program.methods() {
+                let made = self.calls.made_by(method).iter().filter(|(kind, _)| *kind == CallKind::Interface);
+                for (_, called) in made {
+                    let known = callers.entry(called.name).or_default();
+                    if known.last() != Some(&method) {
+                        known.push(method);
+                    }
+                }
+            }
+            callers
+        })
     }
 
     pub fn cover(&self) -> Cover<'_> {

@@ -11,16 +11,31 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::class::{MethodId, Program};
-use crate::ir::{Body, Op, Value};
+use crate::ir::{Body, Constant, Op, Value};
 use crate::lock::{self, LockKind, LockOperation, Mode};
 use crate::path::{Path, Paths, Root, Step};
-use crate::section::{Problem, SectionKind, Sections};
+use crate::section::{Held, Problem, Section, SectionKind, Sections};
 
 /// What a wrapper does to a lock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Wrapper {
-    Takes { lock: WrappedLock, kind: LockKind, mode: Mode, hands_out: HandsOut },
-    Gives { lock: WrappedLock, kind: LockKind, mode: Option<Mode> },
+    Takes {
+        lock: WrappedLock,
+        kind: LockKind,
+        mode: Mode,
+        hands_out: HandsOut,
+    },
+    /// Takes it if the result is true.
+    Tries {
+        lock: WrappedLock,
+        kind: LockKind,
+        mode: Mode,
+    },
+    Gives {
+        lock: WrappedLock,
+        kind: LockKind,
+        mode: Option<Mode>,
+    },
 }
 
 /// What a method that takes a lock returns.
@@ -123,7 +138,7 @@ impl Wrappers {
             .collect();
         let mut wrappers = Wrappers::default();
         for (method, found) in &found {
-            if let Found::Gives(wrapper) = found {
+            if let Found::Whole(wrapper) = found {
                 wrappers.add(program, *method, wrapper.clone());
             }
         }
@@ -195,7 +210,7 @@ impl Wrappers {
 /// What one body shows.
 enum Found {
     Takes { lock: WrappedLock, kind: LockKind, mode: Mode, returned: Option<Returned> },
-    Gives(Wrapper),
+    Whole(Wrapper),
 }
 
 /// What a method returns, the same on all paths.
@@ -207,20 +222,63 @@ enum Returned {
 }
 
 impl Found {
+    /// A method that tries to take a lock and returns whether it has.
+    fn tried(
+        program: &Program,
+        body: &Body,
+        sections: &Sections,
+        open: &[Vec<Held>],
+        results: &[Option<Value>],
+    ) -> Option<Found> {
+        if !program.names.text(body.method.descriptor).ends_with(")Z") {
+            return None;
+        }
+        let mut taken: Option<&Section> = None;
+        for (held, result) in open.iter().zip(results) {
+            let result = body.without_casts((*result)?);
+            let constant = match body.op(result) {
+                Op::Constant(Constant::Int(number)) => Some(*number != 0),
+                _ => None,
+            };
+            let [held] = held.as_slice() else {
+                if held.is_empty() && constant == Some(false) {
+                    continue;
+                }
+                return None;
+            };
+            let section = sections.get(held.section);
+            let is_told = held.is_told_by(result) || held.certain && constant == Some(true);
+            let is_one = taken.is_none_or(|taken| taken.lock.same(&section.lock) && taken.mode == section.mode);
+            if !section.is_tried || !is_told || !is_one {
+                return None;
+            }
+            taken = Some(section);
+        }
+        let section = taken.filter(|section| section.mode != Mode::Optimistic)?;
+        let SectionKind::Block(kind) = section.kind else { return None };
+        let lock = WrappedLock::of(body, &section.lock)?;
+        Some(Found::Whole(Wrapper::Tries { lock, kind, mode: section.mode }))
+    }
+
     fn of(program: &Program, body: &Body) -> Option<Found> {
         let sections = Sections::of(body, program);
         let mut open = Vec::new();
         let mut returned = Vec::new();
+        let mut results = Vec::new();
         let mut branches = false;
         for (block, _) in body.blocks() {
             sections.walk(body, block, |_, instruction, held| match instruction.op {
                 Op::Return(result) => {
                     open.push(held.to_vec());
+                    results.push(result);
                     returned.push(result.and_then(|result| Returned::of(body, result)));
                 }
                 Op::Branch { .. } | Op::Switch { .. } => branches = true,
                 _ => {}
             });
+        }
+        if let Some(found) = Found::tried(program, body, &sections, &open, &results) {
+            return Some(found);
         }
         let (first, others) = open.split_first()?;
         let gives: Vec<(&Path, Value)> = sections
@@ -234,7 +292,7 @@ impl Found {
         match (first.as_slice(), gives.as_slice()) {
             ([held], []) => {
                 let section = sections.get(held.section);
-                let same = |other: &Vec<crate::Held>| match other.as_slice() {
+                let same = |other: &Vec<Held>| match other.as_slice() {
                     [other] => {
                         let other_section = sections.get(other.section);
                         other.certain && other_section.lock.same(&section.lock) && other_section.mode == section.mode
@@ -255,7 +313,7 @@ impl Found {
                 let (kind, mode) = sections.given_back(*at)?;
                 let is_one = rest.iter().all(|(other, _)| other.same(lock));
                 (is_one && kind != LockKind::Monitor).then_some(())?;
-                Some(Found::Gives(Wrapper::Gives { lock: WrappedLock::of(body, lock)?, kind, mode }))
+                Some(Found::Whole(Wrapper::Gives { lock: WrappedLock::of(body, lock)?, kind, mode }))
             }
             _ => None,
         }

@@ -1,18 +1,32 @@
 //! Records and rows in, a binary trace out.
 
-use std::io;
+use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
 use trace::{
     Access, Action, ActivationId, BarrierId, Cause, Event, Frame, Interval, LockId, MethodId, Mode, ObjectId, Order,
-    Part, SectionId, SiteId, StackId, StreamWriter, StringId, SyncKind, Tables, Thing, ThreadId, UnitId, VariableId,
+    Part, SectionId, SiteId, StackId, StreamWriter, StringId, SyncKind, Tables, Thing, ThreadEvents, ThreadId, UnitId,
+    VariableId,
 };
 
 use crate::record::{self, Record, Word};
 use crate::rows::Row;
 
 /// Events of a thread that go into one chunk of the trace.
-const CHUNK: usize = 4096;
+const CHUNK: u32 = 4096;
+
+/// Locks that a thread's list has room for, as in the runtime.
+const MOST_HELD: usize = 16;
+
+/// What a thread's records leave unsaid, since those before say it.
+#[derive(Clone, Default)]
+struct State {
+    segment: u64,
+    /// The activations around the innermost one, and that one.
+    activations: Vec<u64>,
+    /// Locks that it took for itself and did not leave yet, with their turns.
+    held: Vec<(LockId, u64)>,
+}
 
 /// Makes a trace of records, and keeps the numbers of both sides together.
 pub struct Converter {
@@ -26,12 +40,13 @@ pub struct Converter {
     methods: FxHashMap<SiteId, MethodId>,
     units: FxHashMap<u32, UnitId>,
     threads: Vec<Option<ThreadId>>,
-    variables: FxHashMap<(u8, u32, u64, u32), VariableId>,
+    /// By object, and by kind, field or class and index.
+    variables: FxHashMap<(u64, u64), VariableId>,
     locks: FxHashMap<u64, LockId>,
     barriers: FxHashMap<u64, BarrierId>,
-    /// Each thread's segment, by its number in the recording.
-    segments: Vec<u64>,
-    pending: Vec<(Event, u64, Order)>,
+    /// By the thread's number in the recording.
+    states: Vec<State>,
+    pending: ThreadEvents,
     events: u64,
     broken: u64,
 }
@@ -51,8 +66,8 @@ impl Converter {
             variables: FxHashMap::default(),
             locks: FxHashMap::default(),
             barriers: FxHashMap::default(),
-            segments: Vec::new(),
-            pending: Vec::new(),
+            states: Vec::new(),
+            pending: ThreadEvents::new(ThreadId::default()),
             events: 0,
             broken: 0,
         })
@@ -71,6 +86,14 @@ impl Converter {
     /// The trace's bytes since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.writer.output())
+    }
+
+    /// Writes the trace's bytes since the last call.
+    pub fn write_to(&mut self, output: &mut impl Write) -> io::Result<()> {
+        let made = self.writer.output();
+        output.write_all(made)?;
+        made.clear();
+        Ok(())
     }
 
     /// Ends the trace; what was not yet taken.
@@ -118,6 +141,7 @@ impl Converter {
     /// Some records of one thread, in its order. What they refer to has its rows already.
     pub(crate) fn records(&mut self, number: u32, records: &[u64]) -> io::Result<()> {
         let thread = self.thread(number);
+        self.pending.begin(thread);
         let mut at = 0;
         while at < records.len() {
             let Some(length) = record::length(record::operation(records[at])) else {
@@ -127,60 +151,78 @@ impl Converter {
             let Some(numbers) = records.get(at..at + length) else { break };
             at += length;
             self.record(number, thread, Record::new(numbers));
-            if self.pending.len() >= CHUNK {
-                self.flush(thread)?;
+            if self.pending.count() >= CHUNK {
+                self.flush()?;
             }
         }
-        self.flush(thread)
+        self.flush()
     }
 
-    fn flush(&mut self, thread: ThreadId) -> io::Result<()> {
-        if !self.pending.is_empty() {
-            self.events += self.pending.len() as u64;
-            self.writer.chunk(thread, &self.pending, &self.tables)?;
-            self.pending.clear();
+    fn flush(&mut self) -> io::Result<()> {
+        if self.pending.count() > 0 {
+            self.events += u64::from(self.pending.count());
+            self.writer.write(&mut self.pending, &self.tables)?;
         }
         Ok(())
     }
 
     fn record(&mut self, number: u32, thread: ThreadId, record: Record<'_>) {
-        let segment = at(&mut self.segments, number);
+        let state = at(&mut self.states, number);
         if record.begins_segment {
-            *segment += 1;
+            state.segment += 1;
         }
-        if record.operation == record::SEGMENT {
-            *segment = record.numbers[0];
-            return;
+        match record.operation {
+            record::SEGMENT => {
+                state.segment = record.numbers[0];
+                return;
+            }
+            record::ENTER => state.activations.push(record.numbers[0]),
+            record::EXIT => {
+                state.activations.pop();
+            }
+            record::LOST => state.held.clear(),
+            _ => {}
         }
-        let segment = *segment;
-        let Some((action, order)) = self.action(record) else {
+        let segment = state.segment;
+        let Some((action, order)) = self.action(number, record) else {
+            self.broken += 1;
             return;
         };
         let has_site =
             !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST | record::NEW);
         let site = self.sites.get(record.site as usize).filter(|_| has_site).copied().unwrap_or_default();
-        self.pending.push((Event { thread, site, stack: StackId(0), action }, segment, order));
+        self.pending.push(&Event { thread, site, stack: StackId(0), action }, segment, order);
     }
 
-    fn action(&mut self, record: Record<'_>) -> Option<(Action, Order)> {
+    fn action(&mut self, thread: u32, record: Record<'_>) -> Option<(Action, Order)> {
         let Record { operation, extra, numbers, .. } = record;
         Some(match operation {
             record::FIELD..=record::LAST_ACCESS => self.access(record),
             record::ACQUIRE..record::RELEASE => {
                 let (mode, cause) = how(operation - record::ACQUIRE);
-                let action = Action::Acquire {
-                    lock: self.lock(extra, numbers[0]),
-                    mode,
-                    cause,
-                    // 0 is no section.
-                    section: SectionId(record.site.wrapping_add(1)),
-                    activation: ActivationId(numbers[2]),
-                };
-                (action, Order::Turn(numbers[1]))
+                let (lock, turn) = (self.lock(extra, numbers[0]), numbers[1]);
+                let state = at(&mut self.states, thread);
+                if mode == Mode::Exclusive && state.held.len() < MOST_HELD {
+                    state.held.push((lock, turn));
+                }
+                // 0 is no section, and no activation.
+                let section = SectionId(record.site.wrapping_add(1));
+                let activation = ActivationId(state.activations.last().copied().unwrap_or_default());
+                (Action::Acquire { lock, mode, cause, section, activation }, Order::Turn(turn))
             }
             record::RELEASE..record::VOLATILE => {
                 let (mode, cause) = how(operation - record::RELEASE);
-                (Action::Release { lock: self.lock(extra, numbers[0]), mode, cause }, Order::Turn(numbers[1]))
+                let lock = self.lock(extra, numbers[0]);
+                let held = &mut at(&mut self.states, thread).held;
+                if let (Mode::Exclusive, Some(index)) = (mode, held.iter().rposition(|(one, _)| *one == lock)) {
+                    held.remove(index);
+                }
+                (Action::Release { lock, mode, cause }, Order::Turn(numbers[1]))
+            }
+            record::RELEASE_LAST => {
+                let (lock, turn) = at(&mut self.states, thread).held.pop()?;
+                let action = Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section };
+                (action, Order::Turn(turn + 1))
             }
             record::VOLATILE..=record::LAST_SYNC => {
                 let (kind, base) = match operation {
@@ -253,7 +295,9 @@ impl Converter {
     }
 
     fn variable(&mut self, kind: u8, name: u32, object: u64, index: u32) -> VariableId {
-        if let Some(&variable) = self.variables.get(&(kind, name, object, index)) {
+        // A name has 24 bits, a kind six.
+        let key = (object, u64::from(kind) << 56 | u64::from(name) << 32 | u64::from(index));
+        if let Some(&variable) = self.variables.get(&key) {
             return variable;
         }
         let (names, part) = match kind {
@@ -263,7 +307,7 @@ impl Converter {
         };
         let name_id = names.get(name as usize).copied().unwrap_or_default();
         let variable = self.tables.push_variable(Thing { name: name_id, object: ObjectId(object), part });
-        self.variables.insert((kind, name, object, index), variable);
+        self.variables.insert(key, variable);
         variable
     }
 

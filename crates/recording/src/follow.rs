@@ -1,22 +1,28 @@
 //! Follows the files of a recording while they grow.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::convert::Converter;
-use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, ROWS};
+use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, ROWS};
 use crate::record;
 use crate::rows::{Row, Taken, take_row};
 
 /// Read at once.
 const PIECE: usize = 1 << 18;
+/// Full chunks that are converted at once, so that what is made of them stays small.
+const AT_ONCE: usize = 16;
 /// How long to wait when there is nothing new.
 const PAUSE: Duration = Duration::from_millis(20);
 
 struct Chunk {
+    start: u64,
+    /// In the order in which chunks were begun.
+    number: u64,
     /// 0 if several threads take turns.
     thread: u32,
     /// Whose records come now, where threads take turns.
@@ -52,6 +58,16 @@ pub struct Follow {
     chunks: Vec<Chunk>,
     converter: Converter,
     about: Recording,
+    /// What is being read, kept for the next time.
+    bytes: Vec<u8>,
+    numbers: Vec<u64>,
+    /// Whether the agent may use chunks again that were read.
+    consumes: bool,
+    /// Chunks that are not begun anew yet, by where they begin.
+    freed: Vec<u64>,
+    /// Chunks that were found before one that was begun earlier, by their number.
+    found: BTreeMap<u64, Chunk>,
+    next_number: u64,
 }
 
 impl Follow {
@@ -67,7 +83,19 @@ impl Follow {
             chunks: Vec::new(),
             converter: Converter::new()?,
             about: Recording::default(),
+            bytes: Vec::new(),
+            numbers: Vec::new(),
+            consumes: false,
+            freed: Vec::new(),
+            found: BTreeMap::new(),
+            next_number: 0,
         })
+    }
+
+    /// The same, and has the agent use the space of records again that were read. Only for an agent that was told so
+    /// ([`Options::backlog`](crate::Options::backlog)).
+    pub fn consuming(folder: &Path) -> io::Result<Follow> {
+        Ok(Follow { consumes: true, ..Follow::new(folder)? })
     }
 
     /// Whether a folder is a recording.
@@ -75,28 +103,35 @@ impl Follow {
         folder.join(ROWS).is_file()
     }
 
-    /// Reads what is new; whether there was anything.
+    /// Reads some of what is new; whether there was anything, and there may be more.
     pub fn poll(&mut self) -> io::Result<bool> {
         if self.rows.is_none() {
-            self.rows = open(&self.folder.join(ROWS))?;
+            self.rows = open(&self.folder.join(ROWS), false)?;
         }
         if self.events.is_none() {
-            self.events = open(&self.folder.join(EVENTS))?;
+            self.events = open(&self.folder.join(EVENTS), self.consumes)?;
         }
         let before = self.converter.events();
         self.find_chunks()?;
-        let mut chunks = std::mem::take(&mut self.chunks);
-        let mut open = Vec::with_capacity(chunks.len());
-        for mut chunk in chunks.drain(..) {
-            if !self.drain(&mut chunk)? {
-                open.push(chunk);
+        let chunks = std::mem::take(&mut self.chunks);
+        let mut done = 0;
+        for mut chunk in chunks {
+            if done == AT_ONCE || !self.drain(&mut chunk)? {
+                self.chunks.push(chunk);
+            } else {
+                self.free(&chunk)?;
+                done += 1;
             }
         }
-        self.chunks = open;
         self.read_rows()?;
         self.about.events = self.converter.events();
         self.about.broken = self.converter.broken() + u64::from(self.rows_damaged);
-        Ok(self.converter.events() != before)
+        Ok(self.converter.events() != before || done > 0)
+    }
+
+    /// Writes the trace's bytes since the last call.
+    pub fn write_to(&mut self, output: &mut impl Write) -> io::Result<()> {
+        self.converter.write_to(output)
     }
 
     /// The trace's bytes since the last call.
@@ -110,10 +145,13 @@ impl Follow {
 
     /// The rest of the trace, and what there is to say about it. The JVM must be over.
     pub fn finish(mut self) -> io::Result<(Vec<u8>, Recording)> {
-        self.poll()?;
+        let mut rest = Vec::new();
+        while self.poll()? {
+            self.write_to(&mut rest)?;
+        }
         let about = self.about;
         // A JVM that was killed leaves a trace without an end, so that readers know.
-        let rest = if about.ended { self.converter.finish()? } else { self.converter.take() };
+        rest.extend(if about.ended { self.converter.finish()? } else { self.converter.take() });
         Ok((rest, about))
     }
 
@@ -122,40 +160,83 @@ impl Follow {
         Live { follow: Some(self), is_running, bytes: Vec::new(), at: 0 }
     }
 
+    /// Finds chunks that were begun since the last time, in new places and in those that are used again.
     fn find_chunks(&mut self) -> io::Result<()> {
-        let Some(events) = &self.events else { return Ok(()) };
-        loop {
-            let mut head = [0; 24];
-            if !read_all(events, &mut head, self.next_chunk)? {
-                return Ok(());
+        while let Some((chunk, is_free)) = self.chunk_at(self.next_chunk)? {
+            self.next_chunk = chunk.end;
+            if !is_free {
+                self.found.insert(chunk.number, chunk);
             }
-            let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
-            if number(0) != CHUNK_MARK {
-                return Ok(());
-            }
-            // The mark was written last, so the rest is read again.
-            if !read_all(events, &mut head, self.next_chunk)? {
-                return Ok(());
-            }
-            let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
-            let size = number(16);
-            if size <= CHUNK_HEAD as u64 || size > 1 << 30 {
-                self.rows_damaged = true;
-                return Ok(());
-            }
-            self.chunks.push(Chunk {
-                thread: number(8) as u32,
-                writer: 0,
-                at: self.next_chunk + CHUNK_HEAD as u64,
-                end: self.next_chunk + size,
-            });
-            self.next_chunk += size;
         }
+        let mut freed = std::mem::take(&mut self.freed);
+        let mut still = Vec::with_capacity(freed.len());
+        for start in freed.drain(..) {
+            match self.chunk_at(start)? {
+                Some((chunk, false)) => {
+                    self.found.insert(chunk.number, chunk);
+                }
+                _ => still.push(start),
+            }
+        }
+        self.freed = still;
+        // One that was begun earlier may be in a place that was looked at too early. It is found the next time.
+        while let Some(entry) = self.found.first_entry() {
+            if self.consumes && *entry.key() != self.next_number {
+                break;
+            }
+            self.next_number = entry.key() + 1;
+            self.chunks.push(entry.remove());
+        }
+        Ok(())
+    }
+
+    /// The chunk that begins here and whether it is free; `None` if there is none yet.
+    fn chunk_at(&mut self, start: u64) -> io::Result<Option<(Chunk, bool)>> {
+        let Some(events) = &self.events else { return Ok(None) };
+        let mut head = [0; 32];
+        if !read_all(events, &mut head, start)? {
+            return Ok(None);
+        }
+        let mark = u64::from_le_bytes(head[..8].try_into().expect("eight bytes"));
+        // The mark was written last, so the rest is read again.
+        if !matches!(mark, CHUNK_MARK | FREE_MARK) || !read_all(events, &mut head, start)? {
+            return Ok(None);
+        }
+        let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
+        let size = number(16);
+        if size <= CHUNK_HEAD as u64 || size > 1 << 30 {
+            self.rows_damaged = true;
+            return Ok(None);
+        }
+        let chunk = Chunk {
+            start,
+            number: number(24),
+            thread: number(8) as u32,
+            writer: 0,
+            at: start + CHUNK_HEAD as u64,
+            end: start + size,
+        };
+        Ok(Some((chunk, mark == FREE_MARK)))
+    }
+
+    /// Has the agent use the chunk again.
+    fn free(&mut self, chunk: &Chunk) -> io::Result<()> {
+        if let (true, Some(events)) = (self.consumes, &self.events) {
+            events.write_all_at(&FREE_MARK.to_le_bytes(), chunk.start)?;
+            self.freed.push(chunk.start);
+        }
+        Ok(())
     }
 
     /// Converts what is new in a chunk; whether it is full and done.
     fn drain(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
-        let mut bytes = Vec::new();
+        let (mut bytes, mut numbers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.numbers));
+        let result = self.drain_with(chunk, &mut bytes, &mut numbers);
+        (self.bytes, self.numbers) = (bytes, numbers);
+        result
+    }
+
+    fn drain_with(&mut self, chunk: &mut Chunk, bytes: &mut Vec<u8>, numbers: &mut Vec<u64>) -> io::Result<bool> {
         loop {
             let Some(events) = &self.events else { return Ok(false) };
             let room = (chunk.end - chunk.at).min(PIECE as u64) as usize;
@@ -163,21 +244,22 @@ impl Follow {
                 return Ok(true);
             }
             bytes.resize(room, 0);
-            let read = events.read_at(&mut bytes, chunk.at)?;
-            let whole = whole_records(&numbers(&bytes[..read]));
+            let read = events.read_at(bytes, chunk.at)?;
+            to_numbers(&bytes[..read], numbers);
+            let whole = whole_records(numbers);
             if whole.longs == 0 {
                 return Ok(whole.is_end);
             }
             // Read again what is known to be there: the first time, the end of a record may have been read before it
             // was written, and its beginning after.
             bytes.truncate(whole.longs * 8);
-            if !read_all(events, &mut bytes, chunk.at)? {
+            if !read_all(events, bytes, chunk.at)? {
                 return Ok(false);
             }
             chunk.at += bytes.len() as u64;
             self.read_rows()?;
-            let numbers = numbers(&bytes);
-            self.convert(chunk, &numbers)?;
+            to_numbers(bytes, numbers);
+            self.convert(chunk, numbers)?;
             if whole.is_end {
                 return Ok(true);
             }
@@ -249,8 +331,8 @@ fn note(about: &mut Recording, row: Row) {
     }
 }
 
-fn open(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
+fn open(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
+    match OpenOptions::new().read(true).write(for_writing).open(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
@@ -266,8 +348,9 @@ fn read_all(file: &File, bytes: &mut [u8], at: u64) -> io::Result<bool> {
     }
 }
 
-fn numbers(bytes: &[u8]) -> Vec<u64> {
-    bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().expect("eight bytes"))).collect()
+fn to_numbers(bytes: &[u8], numbers: &mut Vec<u64>) {
+    numbers.clear();
+    numbers.extend(bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().expect("eight bytes"))));
 }
 
 struct Whole {

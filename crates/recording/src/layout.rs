@@ -15,7 +15,12 @@ pub const CHUNK_HEAD: usize = 64;
 /// The first number of every chunk, written last.
 pub const CHUNK_MARK: u64 = u64::from_le_bytes(*b"fissure1");
 
-/// The head of a chunk after its mark: the thread (0 if several take turns), and the chunk's size with its head.
-pub fn chunk_head(thread: u32, size: u32) -> [u64; 2] {
-    [u64::from(thread), u64::from(size)]
+/// What a reader puts in the place of the mark when it is done with a chunk, if the agent was told that it does: then the
+/// chunk is used again.
+pub const FREE_MARK: u64 = u64::from_le_bytes(*b"consumed");
+
+/// The head of a chunk after its mark: the thread (0 if several take turns), the chunk's size with its head, and the
+/// chunk's number in the order in which chunks were begun.
+pub fn chunk_head(thread: u32, size: u32, number: u64) -> [u64; 3] {
+    [u64::from(thread), u64::from(size), number]
 }

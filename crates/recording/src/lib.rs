@@ -13,6 +13,6 @@ mod rows;
 
 pub use convert::Converter;
 pub use follow::{Follow, Live, Recording};
-pub use layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, ROWS, chunk_head};
+pub use layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, ROWS, chunk_head};
 pub use options::{Options, OptionsError};
 pub use rows::{Row, put_row};

@@ -18,6 +18,8 @@ pub struct Options {
     pub no_filter: bool,
     /// Most bytes of records; 0 is no limit.
     pub limit: u64,
+    /// Most bytes of records that wait to be read by somebody who gives their space back; 0 is no limit.
+    pub backlog: u64,
     /// Whether each JVM asks for a plan in its folder, and waits for it before the application starts.
     pub waits_for_plan: bool,
 }
@@ -56,6 +58,10 @@ impl Options {
                     let value = value()?;
                     options.limit = value.parse().map_err(|_| OptionsError(format!("`{value}` is no limit")))?;
                 }
+                "backlog" => {
+                    let value = value()?;
+                    options.backlog = value.parse().map_err(|_| OptionsError(format!("`{value}` is no limit")))?;
+                }
                 _ => return Err(OptionsError(format!("there is no option `{name}`"))),
             }
         }
@@ -80,6 +86,9 @@ impl fmt::Display for Options {
         }
         if self.limit != 0 {
             write!(f, ",limit={}", self.limit)?;
+        }
+        if self.backlog != 0 {
+            write!(f, ",backlog={}", self.backlog)?;
         }
         if self.waits_for_plan {
             f.write_str(",plan=wait")?;
@@ -129,6 +138,7 @@ mod tests {
             exclude: vec!["$?".to_owned()],
             no_filter: true,
             limit: 77,
+            backlog: 78,
             waits_for_plan: true,
         };
         let text = options.to_string();

@@ -27,6 +27,7 @@ pub(crate) const SEGMENT: u8 = 50;
 pub(crate) const LOST: u8 = 51;
 pub(crate) const WRITER: u8 = 52;
 pub(crate) const NEW: u8 = 53;
+pub(crate) const RELEASE_LAST: u8 = 54;
 pub(crate) const END_OF_CHUNK: u8 = 63;
 
 /// A record, apart.
@@ -40,6 +41,7 @@ pub(crate) struct Record<'a> {
 }
 
 /// How many numbers a record of this operation has, the first included. `None` if there is no such operation.
+#[inline]
 pub(crate) fn length(operation: u8) -> Option<usize> {
     Some(match operation {
         // Object, then the replaced word, then the reads since.
@@ -47,22 +49,23 @@ pub(crate) fn length(operation: u8) -> Option<usize> {
         // An element has its index, too.
         ELEMENT..CONTENTS => 3 + usize::from((operation - ELEMENT) % 3),
         CONTENTS..=LAST_ACCESS => 2 + usize::from((operation - CONTENTS) % 3),
-        ACQUIRE..RELEASE => 4,
-        RELEASE..VOLATILE => 3,
+        ACQUIRE..VOLATILE => 3,
         VOLATILE..=LAST_SYNC => 4,
         THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER | NEW => 2,
-        THREAD_END | END_OF_CHUNK => 1,
+        THREAD_END | RELEASE_LAST | END_OF_CHUNK => 1,
         ARRIVE | UNIT_BEGIN => 3,
         LEAVE => 4,
         _ => return None,
     })
 }
 
+#[inline]
 pub(crate) fn operation(head: u64) -> u8 {
     (head & 0x3f) as u8
 }
 
 impl<'a> Record<'a> {
+    #[inline]
     pub(crate) fn new(numbers: &'a [u64]) -> Record<'a> {
         let head = numbers[0];
         Record {
@@ -126,6 +129,7 @@ mod tests {
             ("LOST", LOST),
             ("WRITER", WRITER),
             ("NEW", NEW),
+            ("RELEASE_LAST", RELEASE_LAST),
             ("END_OF_CHUNK", END_OF_CHUNK),
         ] {
             assert!(JAVA.contains(&format!("static final int {name} = {operation};")), "{name}");

@@ -86,6 +86,9 @@ struct FindingObject<'a> {
     message: &'a str,
     fingerprint: String,
     count: u64,
+    /// How often what ought to be atomic was carried out, where a run was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    executions: Option<u64>,
     method: MethodObject<'a>,
     variables: Vec<&'a str>,
     locks: Vec<&'a str>,
@@ -142,6 +145,7 @@ fn finding(finding: &Finding) -> FindingObject<'_> {
         message: &finding.message,
         fingerprint: finding.fingerprint(),
         count: finding.count,
+        executions: (finding.executions > 0).then_some(finding.executions),
         method: MethodObject {
             class: &finding.method.class,
             name: &finding.method.name,

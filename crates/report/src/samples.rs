@@ -63,6 +63,7 @@ pub(crate) fn lost_update() -> Finding {
         interleaving: vec![1, 2, 4, 3],
         fix: "hold `lock` from (1) to (3)".to_owned(),
         count: 1,
+        executions: 0,
         sections: None,
     }
 }

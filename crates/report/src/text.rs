@@ -54,14 +54,28 @@ fn write_finding(out: &mut String, finding: &Finding, sources: &dyn Sources, pal
     push_line(out, format_args!("{label}: {}", palette.strong(&one_line(&finding.message))));
     steps::write(out, finding, sources, palette, hints);
     if finding.evidence > Evidence::Pattern || finding.count > 1 {
-        let times = if finding.count == 1 { "once".to_owned() } else { format!("{} times", finding.count) };
-        push_line(out, format_args!("  evidence: {}, {times}", finding.evidence.id()));
+        push_line(out, format_args!("  evidence: {}", evidence(finding)));
     }
     table::write(out, finding, palette);
     if !finding.fix.is_empty() {
         push_line(out, format_args!("  {}: {}", palette.strong("help"), one_line(&finding.fix)));
     }
     push_line(out, format_args!("  more: fissure explain {}", finding.rule.id));
+}
+
+/// What stands behind a finding, and how often it was seen.
+fn evidence(finding: &Finding) -> String {
+    let (evidence, count) = (finding.evidence.id(), finding.count);
+    match (finding.executions as usize, finding.evidence) {
+        (0, _) if count == 1 => format!("{evidence}, once"),
+        (0, _) => format!("{evidence}, {count} times"),
+        (executions, Evidence::Observed | Evidence::Confirmed) => {
+            format!("{evidence} in {count} of {}", counted(executions, "execution", "executions"))
+        }
+        (executions, Evidence::Predicted | Evidence::Pattern) => {
+            format!("{evidence} from {}", counted(executions, "execution", "executions"))
+        }
+    }
 }
 
 fn write_skipped(out: &mut String, report: &Report<'_>) {

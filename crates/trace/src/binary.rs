@@ -12,7 +12,7 @@ mod rows;
 mod write;
 
 pub use events::Order;
-pub use write::{OrderedWriter, StreamWriter};
+pub use write::{OrderedWriter, StreamWriter, ThreadEvents};
 
 pub(crate) use read::BinaryReader;
 

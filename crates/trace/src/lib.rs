@@ -15,7 +15,7 @@ mod reader;
 mod tables;
 mod text;
 
-pub use binary::{MAGIC, Order, OrderedWriter, StreamWriter, VERSION};
+pub use binary::{MAGIC, Order, OrderedWriter, StreamWriter, ThreadEvents, VERSION};
 pub use event::{Access, Action, Cause, Event, Interval, Mode, Ran, SyncKind};
 pub use ids::{
     ActivationId, BarrierId, BranchId, LockId, MethodId, ObjectId, SectionId, SiteId, StackId, StringId, ThreadId,

@@ -41,6 +41,8 @@ public final class Fissure {
     static final int LOST = 51;
     static final int WRITER = 52;
     static final int NEW = 53;
+    /** The lock that the thread took last is left. */
+    static final int RELEASE_LAST = 54;
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
 
@@ -68,6 +70,8 @@ public final class Fissure {
     private static int lastClass;
 
     static {
+        // Nothing is recorded of nobody.
+        NOBODY.busy = true;
         for (int i = 0; i < STRIPES; i++) {
             stripes[i] = new FissureStripe();
         }
@@ -78,7 +82,8 @@ public final class Fissure {
 
     // What the agent answers.
 
-    static native long chunk(int thread, int size);
+    /** A chunk of this size, or 0; {@code full} is one that nothing is written to any more, or 0. */
+    static native long chunk(int thread, int size, long full);
 
     /** Names a class (1) or thread (2). */
     static native void row(int kind, int number, String text);
@@ -103,6 +108,7 @@ public final class Fissure {
     static void start(boolean keepsAll) {
         Fissure.keepsAll = keepsAll;
         // Each native method once, so that none is looked up for the first time in a probe.
+        chunk(0, 0, 0);
         row(0, 0, "");
         field("", "");
         reference(0);
@@ -121,6 +127,7 @@ public final class Fissure {
                 s.begin();
                 s.endSegment();
                 s.append(THREAD_END, 0, 0);
+                s.endChunk();
                 s.isOver = true;
                 FissureThreads.ended(s, Thread.currentThread());
                 remove(s);
@@ -137,24 +144,21 @@ public final class Fissure {
         if (o == null) {
             return;
         }
-        long[] offsets = FissureRefs.offsets;
-        if (ref < offsets.length) {
-            long both = offsets[ref];
-            int offset = (int) both;
-            if (offset > 0) {
-                FissureThread s = (FissureThread) thread;
-                long word = U.getLong(o, offset);
-                if ((word | 7) == s.full) {
-                    return;
-                }
-                if (word <= 0 && (word == 0 ? U.getLong(o, both >>> 32) == s.fresh : s.knows(word))) {
-                    return;
-                }
-            } else if (offset == FissureRefs.IGNORED) {
+        FissureThread s = (FissureThread) thread;
+        long both = FissureRefs.offsets(ref);
+        int offset = (int) both;
+        if (offset > 0) {
+            long word = U.getLong(o, offset);
+            if ((word | 7) == s.full) {
                 return;
             }
+            if (word <= 0 && (word == 0 ? U.getLong(o, both >>> 32) == s.fresh : s.knows(word))) {
+                return;
+            }
+        } else if (offset == FissureRefs.IGNORED) {
+            return;
         }
-        FissureFilter.field(o, ref, site, false);
+        FissureFilter.field(s, o, ref, site, false);
     }
 
     @ForceInline
@@ -162,19 +166,16 @@ public final class Fissure {
         if (o == null) {
             return;
         }
-        long[] offsets = FissureRefs.offsets;
-        if (ref < offsets.length) {
-            long both = offsets[ref];
-            int offset = (int) both;
-            if (offset > 0) {
-                FissureThread s = (FissureThread) thread;
-                long word = U.getLong(o, offset);
-                if ((word | 13) == s.full || word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
-                    return;
-                }
+        FissureThread s = (FissureThread) thread;
+        long both = FissureRefs.offsets(ref);
+        int offset = (int) both;
+        if (offset > 0) {
+            long word = U.getLong(o, offset);
+            if ((word | 13) == s.full || word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
+                return;
             }
         }
-        FissureFilter.field(o, ref, site, true);
+        FissureFilter.field(s, o, ref, site, true);
     }
 
     /** What is written is a reference: others may now know objects that only this thread knew. */
@@ -183,51 +184,42 @@ public final class Fissure {
         if (o == null) {
             return;
         }
-        long[] offsets = FissureRefs.offsets;
-        if (ref < offsets.length) {
-            long both = offsets[ref];
-            int offset = (int) both;
-            if (offset > 0) {
-                FissureThread s = (FissureThread) thread;
-                long word = U.getLong(o, offset);
-                if ((word | 13) == s.full) {
-                    s.fresh++;
-                    return;
-                }
-                if (word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
-                    return;
-                }
+        FissureThread s = (FissureThread) thread;
+        long both = FissureRefs.offsets(ref);
+        int offset = (int) both;
+        if (offset > 0) {
+            long word = U.getLong(o, offset);
+            if ((word | 13) == s.full) {
+                s.fresh++;
+                return;
+            }
+            if (word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
+                return;
             }
         }
-        FissureFilter.field(o, ref, site, true);
+        FissureFilter.field(s, o, ref, site, true);
     }
 
     @ForceInline
     public static void readStatic(Object thread, int ref, int site) {
-        FissureMore[] statics = FissureRefs.statics;
-        if (ref < statics.length) {
-            FissureMore of = statics[ref];
-            if (of != null) {
-                FissureThread s = (FissureThread) thread;
-                long word = of.word;
-                if ((word | 7) == s.full || word < 0 && s.knows(word)) {
-                    return;
-                }
+        FissureThread s = (FissureThread) thread;
+        FissureMore of = FissureRefs.ofStatic(ref);
+        if (of != null) {
+            long word = of.word;
+            if ((word | 7) == s.full || word < 0 && s.knows(word)) {
+                return;
             }
         }
-        FissureFilter.staticField(ref, site, false);
+        FissureFilter.staticField(s, ref, site, false);
     }
 
     @ForceInline
     public static void writeStatic(Object thread, int ref, int site) {
-        FissureMore[] statics = FissureRefs.statics;
-        if (ref < statics.length) {
-            FissureMore of = statics[ref];
-            if (of != null && (of.word | 13) == ((FissureThread) thread).full) {
-                return;
-            }
+        FissureThread s = (FissureThread) thread;
+        FissureMore of = FissureRefs.ofStatic(ref);
+        if (of == null || (of.word | 13) != s.full) {
+            FissureFilter.staticField(s, ref, site, true);
         }
-        FissureFilter.staticField(ref, site, true);
     }
 
     /** What is written is a reference. */
@@ -246,17 +238,15 @@ public final class Fissure {
     /** The object is new, and only this thread knows it. */
     @ForceInline
     public static void fresh(Object o, Object thread, int ref) {
-        long[] offsets = FissureRefs.offsets;
-        if (ref < offsets.length) {
-            int offset = (int) offsets[ref];
-            if (offset > 0) {
-                if (!keepsAll && U.getLong(o, offset) == 0) {
-                    U.putLong(o, offset, ((FissureThread) thread).fresh);
-                }
-                return;
+        FissureThread s = (FissureThread) thread;
+        int offset = (int) FissureRefs.offsets(ref);
+        if (offset > 0) {
+            if (!keepsAll && U.getLong(o, offset) == 0) {
+                U.putLong(o, offset, s.fresh);
             }
+            return;
         }
-        FissureFilter.freshSlowly(o, ref);
+        FissureFilter.freshSlowly(s, o, ref);
     }
 
     // Elements of arrays.
@@ -299,7 +289,7 @@ public final class Fissure {
                 return;
             }
         }
-        FissureFilter.element(array, index, site, false);
+        FissureFilter.element(s, array, index, site, false);
     }
 
     @DontInline
@@ -312,7 +302,7 @@ public final class Fissure {
                 return;
             }
         }
-        FissureFilter.element(array, index, site, true);
+        FissureFilter.element(s, array, index, site, true);
     }
 
     /** What is written is a reference. */
@@ -442,6 +432,15 @@ public final class Fissure {
         }
         s.busy = true;
         return s;
+    }
+
+    /** Marks the thread's state as busy; false if the thread is in the recorder already, or nothing is recorded. */
+    static boolean take(FissureThread s) {
+        if (!on || s.busy) {
+            return false;
+        }
+        s.busy = true;
+        return true;
     }
 
     /** Something went wrong in a probe, such as an overflow of the stack: the event is lost, and nobody else notices. */
@@ -578,11 +577,11 @@ public final class Fissure {
         return offset > 0 && !declares(type.getName(), name) ? offset : 0;
     }
 
-    static long newChunk(int thread, int size) {
+    static long newChunk(int thread, int size, long full) {
         if (!on) {
             return 0;
         }
-        long address = chunk(thread, size);
+        long address = chunk(thread, size, full);
         if (address == 0) {
             on = false;
         }

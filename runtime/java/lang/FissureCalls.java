@@ -71,7 +71,7 @@ final class FissureCalls {
 
     /** The number of an object whose class may have a field for it. */
     static long id(FissureThread s, Object o, FissureRef r) {
-        return r.idOffset > 0 ? id(s, o, r.idOffset) : FissureTable.of(s, o).id;
+        return r.idOffset > 0 ? id(s, o, r.idOffset) : s.entry(o).id;
     }
 
     private static long id(FissureThread s, Object o, long offset) {
@@ -93,11 +93,11 @@ final class FissureCalls {
 
     /** The state of a part of an object, made if there is none. */
     static FissureMore more(FissureThread s, Object o, int key) {
-        FissureClass.Facts facts = FissureClass.ALL.get(o.getClass());
+        FissureClass.Facts facts = s.facts(o.getClass());
         Object holder = o;
         long offset = facts.moreOffset;
         if (offset <= 0) {
-            holder = FissureTable.of(s, o);
+            holder = s.entry(o);
             offset = FissureEntry.MORE;
         }
         while (true) {
@@ -250,7 +250,7 @@ final class FissureCalls {
             return;
         }
         s.endSegment();
-        s.append(Fissure.ACQUIRE + (shared ? 1 : 0), lock.type, site, lock.id, lock.turn(shared), s.activation);
+        s.acquired(0, lock, shared, site);
     }
 
     private static void release(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
@@ -259,7 +259,7 @@ final class FissureCalls {
             return;
         }
         s.endSegment();
-        s.append(Fissure.RELEASE + (shared ? 1 : 0), lock.type, site, lock.id, lock.turn(shared));
+        s.released(0, lock, shared, site);
     }
 
     private static void acquire(FissureThread s, FissureMore lock, boolean shared, int site) {
@@ -272,7 +272,7 @@ final class FissureCalls {
 
     private static void waits(FissureThread s, FissureMore lock, int site) {
         s.endSegment();
-        s.append(Fissure.RELEASE + 2, lock.type, site, lock.id, lock.turn(false));
+        s.released(2, lock, false, site);
         s.waitingFor = lock;
         s.waitingDepth = lock.giveUp();
         s.waitingShared = false;
@@ -477,7 +477,7 @@ final class FissureCalls {
             case MEET -> leave(s, of, 1, site);
             case VIEW -> {
                 if (result != null && subject != null && result != subject) {
-                    FissureTable.of(s, result).viewed = new WeakReference<>(viewed(subject));
+                    FissureTable.of(s, result).viewed = new WeakReference<>(viewed(s, subject));
                 }
             }
             default -> {
@@ -534,8 +534,11 @@ final class FissureCalls {
 
     // Contents.
 
-    private static Object viewed(Object container) {
-        FissureEntry entry = FissureTable.find(container);
+    private static Object viewed(FissureThread s, Object container) {
+        FissureEntry entry = s.lastEntry(container);
+        if (entry == null) {
+            entry = FissureTable.find(container);
+        }
         WeakReference<Object> viewed = entry == null ? null : entry.viewed;
         Object found = viewed == null ? null : viewed.get();
         return found == null ? container : found;
@@ -543,8 +546,8 @@ final class FissureCalls {
 
     /** A call that touches contents begins. */
     private static void contents(FissureThread s, Object receiver, int operation, int site) {
-        Object container = viewed(receiver);
-        int section = FissureClass.ALL.get(container.getClass()).section;
+        Object container = viewed(s, receiver);
+        int section = s.facts(container.getClass()).section;
         if (section == FissureClass.OWN) {
             FissureMore of = more(s, container, FissureMore.CONTENTS);
             s.push(container, of, of.take(1), operation, site);

@@ -1,5 +1,7 @@
 package java.lang;
 
+import java.lang.ref.WeakReference;
+
 /** What the recorder knows of a class: where its objects keep their number, and what its calls do. */
 final class FissureClass extends ClassValue<FissureClass.Facts> {
     static final FissureClass ALL = new FissureClass();
@@ -8,6 +10,8 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
     private static final String READ_VIEW = LOCKS + "StampedLock$ReadLockView";
 
     static final class Facts {
+        /** Weak, so that the class can be unloaded. */
+        final WeakReference<Class<?>> type;
         final int number;
         /** 0 if the objects have no field for it. */
         final long idOffset;
@@ -21,6 +25,7 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
         final long[] sources;
 
         Facts(int number, long idOffset, long moreOffset, Class<?> type) {
+            this.type = new WeakReference<>(type);
             this.number = number;
             this.idOffset = idOffset;
             this.moreOffset = moreOffset;

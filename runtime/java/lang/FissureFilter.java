@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 
 /**
  * Accesses that the short check did not drop: the rule of crates/detect-dynamic/src/filter.rs.
@@ -17,13 +18,12 @@ final class FissureFilter {
     private FissureFilter() {
     }
 
-    static void field(Object o, int ref, int site, boolean write) {
-        FissureThread s = null;
+    @DontInline
+    static void field(FissureThread s, Object o, int ref, int site, boolean write) {
+        if (!Fissure.take(s)) {
+            return;
+        }
         try {
-            s = Fissure.take();
-            if (s == null) {
-                return;
-            }
             FissureRef r = FissureRefs.of(s, o, ref);
             if (r == null) {
                 Fissure.lost(s);
@@ -52,19 +52,16 @@ final class FissureFilter {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            if (s != null) {
-                s.busy = false;
-            }
+            s.busy = false;
         }
     }
 
-    static void staticField(int ref, int site, boolean write) {
-        FissureThread s = null;
+    @DontInline
+    static void staticField(FissureThread s, int ref, int site, boolean write) {
+        if (!Fissure.take(s)) {
+            return;
+        }
         try {
-            s = Fissure.take();
-            if (s == null) {
-                return;
-            }
             FissureRef r = FissureRefs.of(s, null, ref);
             if (r == null) {
                 return;
@@ -80,38 +77,33 @@ final class FissureFilter {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            if (s != null) {
-                s.busy = false;
-            }
+            s.busy = false;
         }
     }
 
-    static void freshSlowly(Object o, int ref) {
-        FissureThread s = null;
+    @DontInline
+    static void freshSlowly(FissureThread s, Object o, int ref) {
+        if (!Fissure.take(s)) {
+            return;
+        }
         try {
-            s = Fissure.take();
-            if (s != null) {
-                FissureRef r = FissureRefs.of(s, o, ref);
-                if (r != null && r.idOffset > 0 && !Fissure.keepsAll && U.getLong(o, r.idOffset) == 0) {
-                    U.putLong(o, r.idOffset, s.fresh);
-                }
+            FissureRef r = FissureRefs.of(s, o, ref);
+            if (r != null && r.idOffset > 0 && !Fissure.keepsAll && U.getLong(o, r.idOffset) == 0) {
+                U.putLong(o, r.idOffset, s.fresh);
             }
         } catch (Throwable trouble) {
             // The object counts as known to others, which is always right.
         } finally {
-            if (s != null) {
-                s.busy = false;
-            }
+            s.busy = false;
         }
     }
 
-    static void element(Object array, int index, int site, boolean write) {
-        FissureThread s = null;
+    @DontInline
+    static void element(FissureThread s, Object array, int index, int site, boolean write) {
+        if (array == null || !Fissure.take(s)) {
+            return;
+        }
         try {
-            s = array == null ? null : Fissure.take();
-            if (s == null) {
-                return;
-            }
             FissureArray a = array(s, array);
             long[] words = a.words;
             if (words == null) {
@@ -129,9 +121,7 @@ final class FissureFilter {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            if (s != null) {
-                s.busy = false;
-            }
+            s.busy = false;
         }
     }
 

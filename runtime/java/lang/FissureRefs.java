@@ -1,6 +1,8 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.ForceInline;
+import jdk.internal.vm.annotation.Stable;
 
 /** Field references by their number, found when they are first used. */
 final class FissureRefs {
@@ -13,26 +15,49 @@ final class FissureRefs {
     static final int IGNORED = -2;
     private static final int NONE = -1;
 
+    private static final int PAGE_BITS = 10;
+    private static final int PAGE = 1 << PAGE_BITS;
+    /** As many as there are numbers of fields. */
+    private static final int PAGES = 1 << 24 - PAGE_BITS;
+
     /**
      * Where the word is in an object, in the low half; 0 if that is not known yet. Where its number is, in the high half;
      * an object without one gives whatever its head has, which is no mark of any thread.
+     *
+     * What is not 0 never changes again, so that compiled code has it as a constant: only then the compiler knows which
+     * field a probe looks at, and that it is none of the application's.
      */
-    static long[] offsets = new long[1024];
+    @Stable
+    private static final long[][] OFFSETS = new long[PAGES][];
     /** The state of static fields. */
-    static FissureMore[] statics = new FissureMore[1024];
-    private static FissureRef[] all = new FissureRef[1024];
+    @Stable
+    private static final FissureMore[][] STATICS = new FissureMore[PAGES][];
+    private static final FissureRef[][] ALL = new FissureRef[PAGES][];
 
     private FissureRefs() {
     }
 
+    @ForceInline
+    static long offsets(int ref) {
+        long[] page = OFFSETS[ref >>> PAGE_BITS];
+        return page == null ? 0 : page[ref & PAGE - 1];
+    }
+
+    /** Null if it is not known yet, or is volatile. */
+    @ForceInline
+    static FissureMore ofStatic(int ref) {
+        FissureMore[] page = STATICS[ref >>> PAGE_BITS];
+        return page == null ? null : page[ref & PAGE - 1];
+    }
+
     static FissureRef of(FissureThread s, Object o, int ref) {
-        FissureRef[] all = FissureRefs.all;
-        FissureRef found = ref < all.length ? all[ref] : null;
+        FissureRef[] page = ALL[ref >>> PAGE_BITS];
+        FissureRef found = page == null ? null : page[ref & PAGE - 1];
         return found != null ? found : find(s, o, ref);
     }
 
     static boolean isIgnored(int ref) {
-        return (int) offsets[ref] == IGNORED;
+        return (int) offsets(ref) == IGNORED;
     }
 
     private static FissureRef find(FissureThread s, Object o, int ref) {
@@ -67,36 +92,28 @@ final class FissureRefs {
                 : ofInstance(o, owner, name, isReference, isVolatile);
         Fissure.spin(GLOBAL, FissureMore.LOCK);
         try {
-            if (ref >= all.length) {
-                grow(ref);
+            int at = ref >>> PAGE_BITS;
+            if (ALL[at] == null) {
+                OFFSETS[at] = new long[PAGE];
+                STATICS[at] = new FissureMore[PAGE];
+                U.storeFence();
+                ALL[at] = new FissureRef[PAGE];
+            }
+            int in = ref & PAGE - 1;
+            if (ALL[at][in] != null) {
+                // Another thread was faster, and what it found counts.
+                return ALL[at][in];
             }
             U.storeFence();
-            all[ref] = found;
+            ALL[at][in] = found;
             // The short check is for plain fields.
-            statics[ref] = found.isVolatile ? null : found.of;
+            STATICS[at][in] = found.isVolatile ? null : found.of;
             int offset = isFinal ? IGNORED : found.offset > 0 ? (int) found.offset : NONE;
-            offsets[ref] = found.idOffset << 32 | offset & 0xffffffffL;
+            OFFSETS[at][in] = found.idOffset << 32 | offset & 0xffffffffL;
         } finally {
             GLOBAL.lock = 0;
         }
         return found;
-    }
-
-    private static void grow(int ref) {
-        int length = all.length;
-        while (length <= ref) {
-            length *= 2;
-        }
-        FissureRef[] moreRefs = new FissureRef[length];
-        System.arraycopy(all, 0, moreRefs, 0, all.length);
-        FissureMore[] moreStatics = new FissureMore[length];
-        System.arraycopy(statics, 0, moreStatics, 0, statics.length);
-        long[] moreOffsets = new long[length];
-        System.arraycopy(offsets, 0, moreOffsets, 0, offsets.length);
-        U.storeFence();
-        all = moreRefs;
-        statics = moreStatics;
-        offsets = moreOffsets;
     }
 
     private static FissureRef ofInstance(

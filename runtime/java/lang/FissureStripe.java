@@ -15,6 +15,8 @@ final class FissureStripe {
     private volatile int lock;
     private long next;
     private long limit;
+    /** Where the chunk begins that has both. */
+    private long chunk;
     /** Whose records come now. */
     private int writer;
 
@@ -26,13 +28,16 @@ final class FissureStripe {
             if (next != 0) {
                 U.putLongRelease(null, next, Fissure.END_OF_CHUNK);
             }
-            long address = Fissure.newChunk(0, SIZE);
+            long full = chunk;
+            chunk = 0;
+            long address = Fissure.newChunk(0, SIZE, full);
             if (address == 0) {
                 next = 0;
                 limit = 0;
                 lock = 0;
                 return 0;
             }
+            chunk = address;
             next = address + HEAD;
             limit = address + SIZE - 8;
             writer = 0;

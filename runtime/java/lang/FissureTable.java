@@ -39,7 +39,7 @@ final class FissureTable {
     private FissureEntry find(Object object, int hash) {
         FissureEntry[] chains = this.chains;
         FissureEntry entry = chains[hash >>> 6 & chains.length - 1];
-        while (entry != null && (entry.hash != hash || !entry.refersTo(object))) {
+        while (entry != null && (entry.hash != hash || entry.get() != object)) {
             entry = entry.next;
         }
         return entry;

@@ -13,7 +13,8 @@ final class FissureThread {
     private static final Unsafe U = Unsafe.getUnsafe();
     private static final long[] NONE = new long[1];
 
-    /** How many operations of a thread may be between their two probes. */
+    /** How many operations of a thread may be between their two probes, at first and at most. */
+    private static final int FIRST_DEEPEST = 4;
     private static final int DEEPEST = 64;
     private static final int FIRST_CHUNK = 1 << 12;
     private static final int LARGEST_CHUNK = 1 << 18;
@@ -23,10 +24,12 @@ final class FissureThread {
     private static final int TAIL = 8;
     private static final int BLOCK_OF_IDS = 1 << 10;
     /** Fields read by many that a thread remembers, at first and at most. */
-    private static final int FIRST_KNOWN = 1 << 6;
+    private static final int FIRST_KNOWN = 1 << 2;
     private static final int MOST_KNOWN = 1 << 16;
     /** Other threads whose segments a thread remembers to have reached it. */
     private static final int LEARNED = 16;
+    /** Locks that a thread remembers to hold, as in crates/recording/src/convert.rs. */
+    private static final int MOST_HELD = 16;
 
     static final int THREAD_SHIFT = 42;
     /** So that no thread's word is negative. */
@@ -47,6 +50,8 @@ final class FissureThread {
     /** Where the next record goes, and where records must end. */
     long next;
     long limit;
+    /** Where the chunk begins that has both. */
+    private long chunk;
     /** Segments that ended because of what the thread did, and not because of a word that it found. */
     int syncs;
     /** How often something of this thread was lost: what it knew of the locks it holds counts no more. */
@@ -91,6 +96,22 @@ final class FissureThread {
     private long[] known = NONE;
     /** Words of other threads: the latest segment of each that has reached this thread. */
     private long[] learned;
+
+    /** Locks that the thread holds alone, innermost last; the reader of its records keeps the same list. */
+    private FissureMore[] held;
+    private long[] heldTurns;
+    private int heldCount;
+
+    /** What is known of the classes of objects that the thread asked about last. */
+    private FissureClass.Facts facts0;
+    private FissureClass.Facts facts1;
+
+    /** Objects without a field for their number that the thread asked about last. */
+    private FissureEntry entry0;
+    private FissureEntry entry1;
+    private FissureEntry entry2;
+    private FissureEntry entry3;
+    private int nextEntry;
 
     /** The arrays that the thread touched last. */
     private FissureArray array0;
@@ -171,23 +192,107 @@ final class FissureThread {
         return learned >>> THREAD_SHIFT == word >>> THREAD_SHIFT ? learned : 0;
     }
 
+    FissureClass.Facts facts(Class<?> type) {
+        FissureClass.Facts facts = facts0;
+        if (facts != null && facts.type.get() == type) {
+            return facts;
+        }
+        facts = facts1;
+        if (facts == null || facts.type.get() != type) {
+            facts = FissureClass.ALL.get(type);
+        }
+        facts1 = facts0;
+        facts0 = facts;
+        return facts;
+    }
+
+    /** The entry of an object that has no field for its number. */
+    FissureEntry entry(Object o) {
+        FissureEntry entry = lastEntry(o);
+        if (entry == null) {
+            entry = FissureTable.of(this, o);
+            switch (nextEntry++ & 3) {
+                case 0 -> entry0 = entry;
+                case 1 -> entry1 = entry;
+                case 2 -> entry2 = entry;
+                default -> entry3 = entry;
+            }
+        }
+        return entry;
+    }
+
+    /** The same if it was asked for lately, else null. To compute an object's hash is slow while it is locked. */
+    FissureEntry lastEntry(Object o) {
+        FissureEntry entry = entry0;
+        if (entry != null && entry.get() == o) {
+            return entry;
+        }
+        entry = entry1;
+        if (entry != null && entry.get() == o) {
+            return entry;
+        }
+        entry = entry2;
+        if (entry != null && entry.get() == o) {
+            return entry;
+        }
+        entry = entry3;
+        return entry != null && entry.get() == o ? entry : null;
+    }
+
+    /** The thread has taken a lock for itself in this turn, and that is written. */
+    private void hold(FissureMore lock, long turn) {
+        if (held == null || heldCount == held.length && heldCount < MOST_HELD) {
+            int room = held == null ? 2 : MOST_HELD;
+            long[] turns = new long[room];
+            FissureMore[] locks = new FissureMore[room];
+            if (held != null) {
+                System.arraycopy(heldTurns, 0, turns, 0, heldCount);
+                System.arraycopy(held, 0, locks, 0, heldCount);
+            }
+            heldTurns = turns;
+            held = locks;
+        }
+        if (heldCount < MOST_HELD) {
+            heldTurns[heldCount] = turn;
+            held[heldCount++] = lock;
+        }
+    }
+
+    /** Whether a lock that is left in this turn is the one that was taken last, and in the turn before. */
+    private boolean holdsLast(FissureMore lock, long turn) {
+        int last = heldCount - 1;
+        return last >= 0 && held[last] == lock && heldTurns[last] + 1 == turn;
+    }
+
+    private void unhold(FissureMore lock) {
+        for (int at = heldCount - 1; at >= 0; at--) {
+            if (held[at] == lock) {
+                heldCount--;
+                System.arraycopy(held, at + 1, held, at, heldCount - at);
+                System.arraycopy(heldTurns, at + 1, heldTurns, at, heldCount - at);
+                held[heldCount] = null;
+                return;
+            }
+        }
+    }
+
     /** The state of an array that the thread touched lately, or null. */
     @ForceInline
     FissureArray array(Object array) {
         FissureArray a = array0;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array1;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array2;
-        if (a != null && a.entry.refersTo(array)) {
+        if (a != null && a.entry.get() == array) {
             return a;
         }
         a = array3;
-        return a != null && a.entry.refersTo(array) ? a : null;
+        return a != null && a.entry.get() == array ? a : null;
     }
 
     void setArray(FissureArray a) {
@@ -213,7 +318,7 @@ final class FissureThread {
         long old = known[at];
         if (known.length < MOST_KNOWN && (known.length == 1 || old != 0 && ((old ^ full >>> 4) & 0xffffffffL) == 0)) {
             // Two of one segment want the place.
-            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 2];
+            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 4];
             at = (int) word & known.length - 1;
         }
         known[at] = word << 32 ^ full >>> 4;
@@ -256,18 +361,33 @@ final class FissureThread {
         if (at != 0) {
             U.putLongRelease(null, at, Fissure.END_OF_CHUNK);
         }
-        long address = Fissure.newChunk(number, size);
+        long full = chunk;
+        chunk = 0;
+        long address = Fissure.newChunk(number, size, full);
         if (address == 0) {
             next = 0;
             limit = 0;
             return 0;
         }
+        chunk = address;
         next = address + HEAD;
         limit = address + size - TAIL;
         if (size < LARGEST_CHUNK) {
             size <<= 2;
         }
         return next;
+    }
+
+    /** Nothing more is written by this thread. */
+    void endChunk() {
+        long full = chunk;
+        if (full != 0) {
+            U.putLongRelease(null, next, Fissure.END_OF_CHUNK);
+            chunk = 0;
+            next = 0;
+            limit = 0;
+            Fissure.chunk(number, 0, full);
+        }
     }
 
     /** The bit that says that a new segment begins with this record. If it is not the next one, a record says which. */
@@ -303,6 +423,9 @@ final class FissureThread {
             lost = 0;
             endSegment();
             append(Fissure.LOST, 0, 0, count);
+            while (heldCount > 0) {
+                held[--heldCount] = null;
+            }
         }
         return (long) site << 32 | (long) extra << 8 | segmentBit() | op;
     }
@@ -375,9 +498,32 @@ final class FissureThread {
             waitingFor = null;
             lock.hasAgain(this, waitingDepth);
             endSegment();
-            int op = Fissure.ACQUIRE + (waitingShared ? 3 : 2);
-            append(op, lock.type, waitingSite, lock.id, lock.turn(waitingShared), activation);
+            acquired(2, lock, waitingShared, waitingSite);
         }
+    }
+
+    /** Writes that a lock is taken; {@code how} is 0, or 2 if it is taken again after a wait. */
+    void acquired(int how, FissureMore lock, boolean shared, int site) {
+        long turn = lock.turn(shared);
+        append(Fissure.ACQUIRE + how + (shared ? 1 : 0), lock.type, site, lock.id, turn);
+        if (!shared) {
+            hold(lock, turn);
+        }
+    }
+
+    /** Writes that a lock is left; {@code how} is 0, or 2 if it is left to wait. */
+    void released(int how, FissureMore lock, boolean shared, int site) {
+        long turn = lock.turn(shared);
+        if (shared) {
+            append(Fissure.RELEASE + how + 1, lock.type, site, lock.id, turn);
+            return;
+        }
+        if (how == 0 && holdsLast(lock, turn)) {
+            append(Fissure.RELEASE_LAST, 0, site);
+        } else {
+            append(Fissure.RELEASE + how, lock.type, site, lock.id, turn);
+        }
+        unhold(lock);
     }
 
     void enter(int site) {
@@ -402,12 +548,8 @@ final class FissureThread {
     }
 
     void push(Object object, FissureMore more, long number, int call, int site) {
-        if (pendingSites == null) {
-            pendingObjects = new Object[DEEPEST];
-            pendingMores = new FissureMore[DEEPEST];
-            pendingNumbers = new long[DEEPEST];
-            pendingCalls = new int[DEEPEST];
-            pendingSites = new int[DEEPEST];
+        if (pendingSites == null || pending == pendingSites.length && pending < DEEPEST) {
+            makeRoom();
         }
         if (pending == DEEPEST) {
             // So deep only if exceptions left many behind: the oldest half is forgotten.
@@ -428,6 +570,28 @@ final class FissureThread {
         pendingNumbers[at] = number;
         pendingCalls[at] = call;
         pendingSites[at] = site;
+    }
+
+    /** Threads are many, and most need little. */
+    private void makeRoom() {
+        int room = pendingSites == null ? FIRST_DEEPEST : pending * 4;
+        Object[] objects = new Object[room];
+        FissureMore[] mores = new FissureMore[room];
+        long[] numbers = new long[room];
+        int[] calls = new int[room];
+        int[] sites = new int[room];
+        if (pendingSites != null) {
+            System.arraycopy(pendingObjects, 0, objects, 0, pending);
+            System.arraycopy(pendingMores, 0, mores, 0, pending);
+            System.arraycopy(pendingNumbers, 0, numbers, 0, pending);
+            System.arraycopy(pendingCalls, 0, calls, 0, pending);
+            System.arraycopy(pendingSites, 0, sites, 0, pending);
+        }
+        pendingObjects = objects;
+        pendingMores = mores;
+        pendingNumbers = numbers;
+        pendingCalls = calls;
+        pendingSites = sites;
     }
 
     /** Takes back what was pushed at this site, and what was left behind above it. -1 if there is nothing. */

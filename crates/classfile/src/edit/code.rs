@@ -1,11 +1,12 @@
 //! The code of one method that is being edited.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::cursor::Cursor;
 use super::frames::{self, Lasting, LocalType};
 use super::limit::{EditError, Limit};
-use super::opcode::{self, RawInstruction};
+use super::opcode::{self, RawInstruction, op};
 use super::pool::ConstantPool;
 use super::relocate::Moved;
 use super::snippet::Snippet;
@@ -59,6 +60,12 @@ struct AddedHandler {
     locals: LocalsAtHandler,
 }
 
+/// Code that runs on the way to one of the method's own handlers.
+struct Detour {
+    handler: u32,
+    code: Vec<u8>,
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Table {
     Lines,
@@ -84,6 +91,7 @@ pub struct CodeEditor<'a> {
     extra_locals: u16,
     lasting: Option<Lasting>,
     added: Vec<AddedHandler>,
+    detours: Vec<Detour>,
 }
 
 impl<'a> CodeEditor<'a> {
@@ -139,6 +147,7 @@ impl<'a> CodeEditor<'a> {
             extra_locals: 0,
             lasting: None,
             added: Vec::new(),
+            detours: Vec::new(),
         })
     }
 
@@ -167,6 +176,15 @@ impl<'a> CodeEditor<'a> {
     /// The offsets of the method's own handlers of exceptions.
     pub fn handler_targets(&self) -> impl Iterator<Item = u32> + '_ {
         self.handlers.iter().map(|handler| handler.handler.into())
+    }
+
+    /// The offsets of handlers of everything that cover themselves, as those of `synchronized` blocks do: an exception while
+    /// the monitor is left has it left again.
+    pub fn handlers_that_cover_themselves(&self) -> BTreeSet<u32> {
+        let is_plain = |pc: u16| self.handlers.iter().all(|handler| handler.handler != pc || handler.catches == 0);
+        let covers_itself = |handler: &&RawHandler| (handler.start..handler.end).contains(&handler.handler);
+        let found = self.handlers.iter().filter(covers_itself).map(|handler| handler.handler);
+        found.filter(|pc| is_plain(*pc)).map(u32::from).collect()
     }
 
     /// The first offset after the code.
@@ -236,12 +254,30 @@ impl<'a> CodeEditor<'a> {
         self.added.push(AddedHandler { ranges, code: snippet.bytes().to_vec(), locals });
     }
 
+    /// Adds code that whatever is thrown passes on its way to the handler at this offset, but for what is thrown in the
+    /// handler itself. It starts and ends with the exception on the stack; what it throws goes to the handler, too. Needs
+    /// [`CodeEditor::lasting_locals`], for the frames.
+    ///
+    /// Inserted in the handler, a call there would lead back to it, and a compiler of the JVM gives up on that.
+    pub fn add_detour(&mut self, handler: u32, snippet: &Snippet) {
+        self.extra_stack = self.extra_stack.max(snippet.highest().saturating_add(1));
+        self.detours.push(Detour { handler, code: snippet.bytes().to_vec() });
+    }
+
     /// The new content of the method's `Code`.
     pub(super) fn finish(mut self, pool: &mut ConstantPool<'_>) -> Result<Vec<u8>, EditError> {
         self.insertions.sort_by_key(|insertion| (insertion.pc, insertion.place));
         let frames = self.tables.iter().find(|(table, _, _)| *table == Table::Frames).map(|(_, _, content)| *content);
         let moved = Moved::place(&self, frames)?;
         let mut code = self.relocate(&moved)?;
+        let mut detours = Vec::new();
+        for detour in &self.detours {
+            let start = code.len();
+            code.extend_from_slice(&detour.code);
+            // Thrown again, it gets to the handler: compilers want those to be reached by exceptions alone.
+            code.push(op::ATHROW);
+            detours.push((detour.handler, start, code.len()));
+        }
         let mut handler_starts = Vec::new();
         for handler in &self.added {
             handler_starts.push(code.len());
@@ -259,10 +295,23 @@ impl<'a> CodeEditor<'a> {
 
         let mut entries = Vec::new();
         for handler in &self.handlers {
-            let (start, end) = (u32::from(handler.start), u32::from(handler.end));
-            entries.extend(moved.range(&self, start, end)?);
-            entries.push(moved.target(handler.handler.into())?);
-            entries.push(handler.catches);
+            let (mut start, end) = (u32::from(handler.start), u32::from(handler.end));
+            let target = u32::from(handler.handler);
+            if let Some((_, at, _)) = detours.iter().find(|(handler, ..)| *handler == target)
+                && start < target
+            {
+                entries.extend(moved.range(&self, start, end.min(target))?);
+                entries.extend([*at as u16, handler.catches]);
+                start = target;
+            }
+            if start < end {
+                entries.extend(moved.range(&self, start, end)?);
+                entries.push(moved.target(target)?);
+                entries.push(handler.catches);
+            }
+        }
+        for (handler, start, end) in &detours {
+            entries.extend([*start as u16, *end as u16, moved.target(*handler)?, 0]);
         }
         for (handler, at) in self.added.iter().zip(&handler_starts) {
             for range in &handler.ranges {
@@ -273,7 +322,7 @@ impl<'a> CodeEditor<'a> {
         let count = u16::try_from(entries.len() / 4).map_err(|_| Limit::Handlers)?;
         out.extend(count.to_be_bytes());
         entries.iter().for_each(|entry| out.extend(entry.to_be_bytes()));
-        self.write_tables(&moved, &handler_starts, pool, &mut out)?;
+        self.write_tables(&moved, &handler_starts, &detours, pool, &mut out)?;
         Ok(out)
     }
 
@@ -281,6 +330,7 @@ impl<'a> CodeEditor<'a> {
         &self,
         moved: &Moved,
         handler_starts: &[usize],
+        detours: &[(u32, usize, usize)],
         pool: &mut ConstantPool<'_>,
         out: &mut Vec<u8>,
     ) -> Result<(), EditError> {
@@ -291,6 +341,7 @@ impl<'a> CodeEditor<'a> {
                 added.push(frames::Added { at: *at as u16, locals: handler.locals, throwable });
             }
         }
+        let detours: Vec<(u32, u16)> = detours.iter().map(|(handler, at, _)| (*handler, *at as u16)).collect();
         let mut tables: Vec<(u16, Vec<u8>)> = Vec::new();
         let mut has_frames = false;
         for (table, name, content) in &self.tables {
@@ -302,13 +353,13 @@ impl<'a> CodeEditor<'a> {
                 }
                 Table::Frames => {
                     has_frames = true;
-                    frames::relocate(content, moved, &added, self.lasting.as_ref())?
+                    frames::relocate(content, moved, &added, self.lasting.as_ref(), &detours)?
                 }
             };
             tables.push((*name, content));
         }
         if !has_frames && !added.is_empty() {
-            tables.push((pool.add_utf8(b"StackMapTable")?, frames::relocate(&[0, 0], moved, &added, None)?));
+            tables.push((pool.add_utf8(b"StackMapTable")?, frames::relocate(&[0, 0], moved, &added, None, &[])?));
         }
         out.extend((tables.len() as u16).to_be_bytes());
         for (name, content) in tables {

@@ -1,5 +1,7 @@
 //! The table of frames (`StackMapTable`): what types lie where, at places that are jumped to.
 
+use rustc_hash::FxHashMap;
+
 use super::code::LocalsAtHandler;
 use super::cursor::Cursor;
 use super::relocate::Moved;
@@ -71,15 +73,17 @@ pub(super) fn offsets(content: &[u8]) -> Result<Vec<u32>, Error> {
     Ok(offsets)
 }
 
-/// The table for moved code, with the frames of added handlers, which lie behind all others.
+/// The table for moved code, with the frames of detours (the handlers and where they are), each that of its handler, and
+/// of added handlers, which lie behind all others.
 pub(super) fn relocate(
     content: &[u8],
     moved: &Moved,
     added: &[Added],
     lasting: Option<&Lasting>,
+    detours: &[(u32, u16)],
 ) -> Result<Vec<u8>, Error> {
     let mut locals: Vec<Raw> = lasting.iter().flat_map(|lasting| &lasting.initial).map(|one| one.raw()).collect();
-    let count = usize::from(Cursor::new(content).u16()?) + added.len();
+    let count = usize::from(Cursor::new(content).u16()?) + added.len() + detours.len();
     let count = u16::try_from(count).map_err(|_| Error::Malformed("too many frames".to_owned()))?;
     let mut out = Vec::with_capacity(content.len() + 16);
     out.extend(count.to_be_bytes());
@@ -93,6 +97,7 @@ pub(super) fn relocate(
         LocalsAtHandler::Nothing => None,
         LocalsAtHandler::This { class, parameters } => Some(Kept { class, locals: usize::from(parameters) + 1 }),
     });
+    let mut of_handlers: FxHashMap<u32, [Vec<Raw>; 2]> = FxHashMap::default();
     each(content, |at, kind, types| {
         let distance = distance(moved.target(at)?)?;
         if let Some(lasting) = lasting {
@@ -107,11 +112,10 @@ pub(super) fn relocate(
                     Some(_) => {}
                 }
             }
-            out.push(FULL);
-            out.extend(distance.to_be_bytes());
-            for list in [with_lasting(all, lasting)?, stack] {
-                out.extend((list.len() as u16).to_be_bytes());
-                list.iter().try_for_each(|one| write_type(*one, moved, &mut out))?;
+            let lists = [with_lasting(all, lasting)?, stack];
+            write_full(distance, &lists, moved, &mut out)?;
+            if detours.iter().any(|(handler, _)| *handler == at) {
+                of_handlers.insert(at, lists);
             }
             return Ok(());
         }
@@ -136,6 +140,10 @@ pub(super) fn relocate(
         }
         copy_types(types, moved, &mut out)
     })?;
+    for (handler, at) in detours {
+        let missing = || Error::Malformed("a handler has no frame".to_owned());
+        write_full(distance(*at)?, of_handlers.get(handler).ok_or_else(missing)?, moved, &mut out)?;
+    }
     for handler in added {
         out.push(FULL);
         out.extend(distance(handler.at)?.to_be_bytes());
@@ -150,6 +158,17 @@ pub(super) fn relocate(
         out.extend(handler.throwable.to_be_bytes());
     }
     Ok(out)
+}
+
+/// A frame with all its locals and its whole stack.
+fn write_full(distance: u16, lists: &[Vec<Raw>; 2], moved: &Moved, out: &mut Vec<u8>) -> Result<(), Error> {
+    out.push(FULL);
+    out.extend(distance.to_be_bytes());
+    for list in lists {
+        out.extend((list.len() as u16).to_be_bytes());
+        list.iter().try_for_each(|one| write_type(*one, moved, out))?;
+    }
+    Ok(())
 }
 
 /// Keeps `this` in all frames of a method that never stores anything else there.
@@ -173,15 +192,14 @@ impl Kept {
             252..=254 => {
                 let had_none = self.locals == 0;
                 self.locals += usize::from(kind - SAME_FAR);
-                // What comes in the first place is nothing, since nothing is stored there.
-                match bytes.split_first() {
-                    Some((&TOP, rest)) if had_none => {
-                        let count = types.count.map(|count| count - 1);
-                        Ok((kind - 1, Types { count, bytes: rest }))
-                    }
-                    _ if had_none => Err(Error::Malformed("a frame has a local that was never stored".to_owned())),
-                    _ => Ok((kind, types)),
-                }
+                // What comes in the first place is nothing or `this` again, since nothing is stored there.
+                let rest = match bytes {
+                    _ if !had_none => return Ok((kind, types)),
+                    [TOP, rest @ ..] | [OBJECT, _, _, rest @ ..] => rest,
+                    _ => return Err(Error::Malformed("a frame has a local that was never stored".to_owned())),
+                };
+                let count = types.count.map(|count| count - 1);
+                Ok((kind - 1, Types { count, bytes: rest }))
             }
             FULL => {
                 let count = Cursor::new(bytes).u16()?;
@@ -357,6 +375,9 @@ mod tests {
         assert_eq!(frame(250, Some(0), &[]), (SAME_FAR, Some(0), vec![]), "so is `this`, which stays");
         assert_eq!(frame(253, Some(2), &[TOP, INT]), (252, Some(1), vec![INT]), "behind nothing comes a number");
         assert_eq!(frame(252, Some(1), &[INT]), (252, Some(1), vec![INT]), "and another one");
+        assert_eq!(frame(248, Some(0), &[]), (249, Some(0), vec![]), "all three are taken away");
+        assert_eq!(frame(252, Some(1), &[OBJECT, 0, 9]), (SAME_FAR, Some(0), vec![]), "`this` is told again");
+        assert_eq!(frame(253, Some(2), &[TOP, INT]), (253, Some(2), vec![TOP, INT]), "two more behind it");
         assert_eq!(frame(248, Some(0), &[]), (249, Some(0), vec![]), "all three are taken away");
         assert_eq!(frame(FULL, None, &[0, 0, 0, 1, INT]), (FULL, None, vec![0, 1, OBJECT, 0, 9, 0, 1, INT]));
         assert_eq!(frame(FULL, None, &[0, 2, TOP, INT, 0, 0]), (FULL, None, vec![0, 2, OBJECT, 0, 9, INT, 0, 0]));

@@ -106,6 +106,7 @@ impl Writer {
             interleaving,
             fix,
             count,
+            executions,
             sections,
         } = finding;
         self.text(rule.id);
@@ -128,6 +129,7 @@ impl Writer {
         self.list(interleaving, |to, number| to.number(u64::from(*number)));
         self.text(fix);
         self.number(*count);
+        self.number(*executions);
         self.list(sections.as_slice(), |to, SectionPair { first, second }| {
             to.place(first);
             to.place(second);
@@ -225,6 +227,7 @@ impl Reader<'_> {
             interleaving: self.list(Self::small)?,
             fix: self.text()?,
             count: self.number()?,
+            executions: self.number()?,
             sections: self.maybe(|from| Some(SectionPair { first: from.place()?, second: from.place()? }))?,
         })
     }
@@ -268,6 +271,7 @@ pub(super) fn sample() -> Answer {
         interleaving: vec![2, 1],
         fix: "fix".to_owned(),
         count: 4,
+        executions: 7,
         sections: Some(SectionPair { first: place(None), second: place(Some(9)) }),
     };
     Answer {

@@ -2,12 +2,13 @@
 
 use std::fs;
 
-use detect_dynamic::{Answered, Detector, Pairs, Units};
+use detect_dynamic::{Answered, Assumptions, Detector, Pairs, Units};
 use finding::{Finding, Suspicion};
 use trace::{Event, Tables};
 
 use super::plan::UnitsArg;
 use super::watch::Watch;
+use crate::assume::Assumed;
 use crate::output;
 
 /// About what one record of an access takes, with all that belongs to it.
@@ -16,7 +17,7 @@ const RECORD_BYTES: usize = 200;
 /// What judges the events of one JVM.
 pub(super) enum Judge {
     Suspicions(Box<Pairs>),
-    Units(UnitsJudge),
+    Units(Box<UnitsJudge>),
 }
 
 /// The detectors of units that are not inferred.
@@ -25,6 +26,8 @@ pub(super) struct UnitsJudge {
     detectors: Vec<Box<dyn Detector>>,
     batch: Vec<Event>,
     findings: Vec<Finding>,
+    assumed: Assumed,
+    assumptions: Assumptions,
     /// Bytes that the process may have.
     most: u64,
     seen: u64,
@@ -37,6 +40,7 @@ impl UnitsJudge {
     fn on_events(&mut self, events: &[Event], tables: &Tables) {
         self.batch.clear();
         events.iter().for_each(|event| self.units.add(event, &mut self.batch));
+        self.assumptions.tell(&self.batch, tables, &mut self.detectors);
         self.detectors.iter_mut().for_each(|detector| detector.on_events(&self.batch));
         let before = self.seen;
         self.seen += events.len() as u64;
@@ -67,7 +71,7 @@ fn process_bytes() -> Option<u64> {
 }
 
 impl Judge {
-    pub(super) fn new(watch: &Watch, suspicions: Vec<Suspicion>) -> Judge {
+    pub(super) fn new(watch: &Watch, suspicions: Vec<Suspicion>, plan: &str) -> Judge {
         if watch.units == UnitsArg::Inferred {
             let most_records = (watch.max_memory as usize * (1 << 20)) / RECORD_BYTES;
             return Judge::Suspicions(Box::new(Pairs::new(suspicions, most_records)));
@@ -79,7 +83,10 @@ impl Judge {
         };
         let most = u64::from(watch.max_memory) << 20;
         let (batch, findings) = (Vec::new(), Vec::new());
-        Judge::Units(UnitsJudge { units, detectors, batch, findings, most, seen: 0 })
+        let assumed = Assumed::from_plan(plan);
+        let assumptions = assumed.assumptions();
+        let judge = UnitsJudge { units, detectors, batch, findings, assumed, assumptions, most, seen: 0 };
+        Judge::Units(Box::new(judge))
     }
 
     pub(super) fn on_events(&mut self, events: &[Event], tables: &Tables) {
@@ -94,6 +101,7 @@ impl Judge {
             Judge::Suspicions(pairs) => pairs.finish(tables),
             Judge::Units(mut judge) => {
                 judge.judge_rest(tables);
+                judge.findings.retain(|finding| !judge.assumed.hides(finding));
                 Answered { findings: judge.findings, unsupported: 0, units: judge.units.begun(), forgot: 0 }
             }
         }

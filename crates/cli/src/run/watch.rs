@@ -19,6 +19,7 @@ use trace::Reader;
 use super::class_path;
 use super::judge::Judge;
 use super::plan::{UnitsArg, plan};
+use crate::assume::{AssumeArgs, Assumed};
 use crate::cache::{Answer, Cache, Key};
 use crate::check::unread_method;
 use crate::input::{self, InputOptions};
@@ -31,6 +32,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 pub(super) struct Watch {
     pub(super) folder: PathBuf,
     pub(super) settings: Settings,
+    pub(super) assume: AssumeArgs,
     pub(super) cache: Option<PathBuf>,
     pub(super) max_memory: u32,
     pub(super) units: UnitsArg,
@@ -51,9 +53,12 @@ pub(super) struct Watched {
 impl Watch {
     pub(super) fn run(&self) -> Result<Watched> {
         let checked = self.answer()?;
-        let suspicions = checked.as_ref().map(|answer| answer.suspicions.clone()).unwrap_or_default();
-        let mut judge = Judge::new(self, suspicions);
-        let follow = Follow::new(&self.folder).with_context(|| self.shown())?;
+        let (suspicions, plan) = match &checked {
+            Some(answer) => (answer.suspicions.clone(), answer.plan.as_str()),
+            None => Default::default(),
+        };
+        let mut judge = Judge::new(self, suspicions, plan);
+        let follow = Follow::consuming(&self.folder).with_context(|| self.shown())?;
         let (sender, about) = channel();
         let live = Live { follow: Some(follow), is_over: Arc::clone(&self.is_over), bytes: Vec::new(), at: 0, sender };
         let mut reader = Reader::new(live).with_context(|| self.shown())?;
@@ -121,7 +126,7 @@ impl Watch {
         if let Some(answer) = kept.as_ref().and_then(|(cache, key)| cache.get(key)) {
             return Ok(Some(answer));
         }
-        let answer = check(paths, self.settings.clone(), self.units)?;
+        let answer = self.check_anew(paths)?;
         if let Some((cache, key)) = &kept {
             // What changed while it was read belongs to no key.
             if self.key(paths)? == *key {
@@ -133,31 +138,43 @@ impl Watch {
 
     /// Everything that the answer depends on.
     fn key(&self, paths: &[PathBuf]) -> Result<Key> {
-        let settings = ["run".to_owned(), format!("{:?}", self.settings), format!("{:?}", self.units)];
+        let settings = [
+            "run".to_owned(),
+            format!("{:?}", self.settings),
+            format!("{:?}", self.assume),
+            format!("{:?}", self.units),
+        ];
         let key = Key::new(&settings).context("cannot read this program itself, which the cache needs")?;
         Ok(key.with(&input::files(paths)?))
     }
-}
 
-fn check(paths: &[PathBuf], settings: Settings, units: UnitsArg) -> Result<Answer> {
-    let inputs = input::load(paths, &InputOptions::default())?;
-    let program = Program::load(inputs.sources, Known::default());
-    let detectors: Vec<&detect_static::Detector> = DETECTORS.iter().filter(|detector| detector.default).collect();
-    let Suspected { checked, suspicions } = detect_static::suspect(&program, &detectors, settings.clone());
-    let mut skipped = inputs.skipped;
-    skipped.extend(program.skipped().iter().cloned());
-    skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
-    skipped.sort();
-    Ok(Answer {
-        classes: program.class_count(),
-        methods: program.method_count(),
-        jdk: program.jdk().to_owned(),
-        skipped,
-        missing: Vec::new(),
-        findings: checked.findings,
-        plan: plan(units, &program, &settings, &suspicions),
-        suspicions,
-    })
+    fn check_anew(&self, paths: &[PathBuf]) -> Result<Answer> {
+        let inputs = input::load(paths, &InputOptions::default())?;
+        let program = Program::load(inputs.sources, Known::default());
+        let assumed = Assumed::of(&program, &self.assume);
+        for name in &assumed.unknown {
+            output::complain(&format!("warning: there is no class, method or field `{name}` on the class path"));
+        }
+        let detectors: Vec<&detect_static::Detector> = DETECTORS.iter().filter(|detector| detector.default).collect();
+        let suspected = detect_static::suspect(&program, &detectors, self.settings.clone());
+        let Suspected { mut checked, mut suspicions } = suspected;
+        checked.findings.retain(|finding| !assumed.hides(finding));
+        suspicions.retain(|suspicion| !assumed.hides(&suspicion.finding));
+        let mut skipped = inputs.skipped;
+        skipped.extend(program.skipped().iter().cloned());
+        skipped.extend(checked.unreadable.iter().map(|unreadable| unread_method(&program, unreadable)));
+        skipped.sort();
+        Ok(Answer {
+            classes: program.class_count(),
+            methods: program.method_count(),
+            jdk: program.jdk().to_owned(),
+            skipped,
+            missing: Vec::new(),
+            findings: checked.findings,
+            plan: plan(self.units, &program, &self.settings, &suspicions) + &assumed.plan(),
+            suspicions,
+        })
+    }
 }
 
 /// The last of what was sent.

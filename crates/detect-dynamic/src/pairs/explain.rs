@@ -7,17 +7,22 @@ use super::COMMIT_NODES;
 use super::records::Access;
 use super::seen::Seen;
 use super::support::{How, Support};
-use crate::places::{callers, place, readable};
+use crate::places::{callers, place};
 
 pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tables: &Tables) -> Finding {
     let mut finding = suspicion.finding.clone();
     finding.evidence = finding.evidence.max(support.evidence);
     finding.detectors.insert(COMMIT_NODES);
     // How often it happened; what did not happen could have, as often as there was a unit.
-    finding.count = if seen.observed > 0 { seen.observed } else { seen.units.max(1) };
+    finding.executions = seen.asked.max(1);
+    finding.count = if seen.observed > 0 { seen.observed } else { finding.executions };
     let own = Thread(tables.thread_name(support.unit.thread));
     let other = Thread(tables.thread_name(support.other));
     let mut is_other_told = false;
+    let others = finding.steps.iter().filter(|step| step.thread != Thread::a()).count();
+    let number = |step: Option<&Step>| step.map_or(1, |step| step.number);
+    let mut of_unit = finding.steps.iter().filter(|step| step.thread == Thread::a());
+    let numbers = (number(of_unit.clone().next()), number(of_unit.next_back()));
     let last = finding.steps.iter().rposition(|step| step.thread == Thread::a());
     for (index, step) in finding.steps.iter_mut().enumerate() {
         step.ran = true;
@@ -33,7 +38,10 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
             is_other_told = true;
             step.place = place(done.site, tables).or(step.place.take());
             step.callers = callers(done.stack, tables);
-            step.what = what(&done, support, tables);
+            // Two accesses that only have one step to be told in.
+            let both = [support.after, support.before.unwrap_or(support.after)];
+            let accesses = if others == 1 { &both[..] } else { std::slice::from_ref(&done) };
+            step.what = what(accesses, support, numbers);
         }
     }
     if !is_other_told {
@@ -42,7 +50,7 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
             number,
             thread: other,
             place: place(support.after.site, tables),
-            what: what(&support.after, support, tables),
+            what: what(&[support.after, support.before.unwrap_or(support.after)], support, numbers),
             ran: true,
             callers: callers(support.after.stack, tables),
         });
@@ -52,22 +60,31 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
     finding
 }
 
-fn what(access: &Access, support: &Support, tables: &Tables) -> String {
+/// What the other thread does, in the terms of the steps of the unit: whoever reads them knows what these are about.
+fn what(accesses: &[Access], support: &Support, steps: (u32, u32)) -> String {
     match support.how {
         How::Conflicts => {}
         How::Begins => {
-            return format!("reads {} for the same end, and could go on in between", readable(access.variable, tables));
+            return format!("reads the same as ({}) to the same end, and could go on in between", steps.0);
         }
         How::Runs => return "takes the same lock in the same method, and could do all of it in between".to_owned(),
     }
-    let name = readable(access.variable, tables);
-    let done = match (access.writes, access.updates) {
-        (_, true) => "updates",
-        (true, false) => "writes",
-        (false, false) => "reads",
+    let unit = &support.unit;
+    let done = |access: &Access| {
+        let done = match (access.writes, access.updates) {
+            (_, true) => "updates",
+            (true, false) => "writes",
+            (false, false) => "reads",
+        };
+        let (number, part) =
+            if access.variable == unit.first.variable { (steps.0, &unit.first) } else { (steps.1, &unit.second) };
+        format!("{done} what ({number}) {}", if part.writes { "writes" } else { "reads" })
     };
+    let mut all: Vec<String> = accesses.iter().map(done).collect();
+    all.dedup();
+    let all = all.join(" and ");
     match support.evidence {
-        Evidence::Observed | Evidence::Confirmed => format!("{done} {name} in between"),
-        Evidence::Predicted | Evidence::Pattern => format!("{done} {name}, and could do so in between"),
+        Evidence::Observed | Evidence::Confirmed => format!("{all}, in between"),
+        Evidence::Predicted | Evidence::Pattern => format!("{all}, and could do so in between"),
     }
 }

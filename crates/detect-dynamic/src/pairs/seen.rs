@@ -1,5 +1,6 @@
 //! What is known about one suspicion: its units, and who else could come in between.
 
+use finding::Evidence;
 use rustc_hash::FxHashSet;
 use trace::{LockId, ThreadId, VariableId};
 
@@ -15,7 +16,8 @@ use crate::lockset::LockSet;
 pub(super) struct Seen {
     /// How many units ran.
     pub(super) units: u64,
-    pub(super) support: Option<Support>,
+    /// Of each pair of variables the best one.
+    pub(super) supports: Vec<Support>,
     /// Units that nobody came in between so far; whoever comes later may.
     pub(super) waiting: Vec<Unit>,
     pub(super) known: FxHashSet<UnitKey>,
@@ -25,7 +27,8 @@ pub(super) struct Seen {
     pub(super) begun: Vec<Record>,
     /// Locks that different threads took in the method, whichever way they went in it.
     pub(super) taken: Vec<(LockId, Record)>,
-    /// Units that somebody came in between.
+    /// Units that were asked about, and those of them that somebody came in between.
+    pub(super) asked: u64,
     pub(super) observed: u64,
 }
 
@@ -64,9 +67,22 @@ impl Seen {
         self.tasks.push((thread, First { held: Held::NOTHING, ..first }));
     }
 
+    /// Notes what speaks for the suspicion.
+    pub(super) fn add(&mut self, support: Support) {
+        let pair = |support: &Support| (support.unit.first.variable, support.unit.second.variable);
+        match self.supports.iter().position(|known| pair(known) == pair(&support)) {
+            Some(index) if self.supports[index].rank() < support.rank() => self.supports[index] = support,
+            Some(_) => {}
+            None if self.supports.len() < Pairs::MOST_WAITING => self.supports.push(support),
+            // Nobody asks for more once it was observed.
+            None if support.evidence == Evidence::Observed => self.supports[0] = support,
+            None => {}
+        }
+    }
+
     /// Notes who began a unit on what; of those that are alike one is enough.
     pub(super) fn begin(&mut self, record: Record) {
-        if self.support.is_none()
+        if self.observed == 0
             && self.begun.len() < Pairs::MOST_WAITING
             && !self.begun.iter().any(|known| known.is_alike(&record) && known.first.variable == record.first.variable)
         {
@@ -76,7 +92,7 @@ impl Seen {
 
     /// Notes who takes which lock in the method.
     pub(super) fn take(&mut self, lock: LockId, record: Record) {
-        if self.support.is_none()
+        if self.observed == 0
             && self.taken.len() < Pairs::MOST_WAITING
             && !self.taken.iter().any(|(known, other)| *known == lock && other.is_alike(&record))
         {

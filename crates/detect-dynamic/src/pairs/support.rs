@@ -119,14 +119,17 @@ fn closing(
 ) -> Option<Access> {
     let mut found: Option<Access> = None;
     for record in index.of(unit.second.variable) {
-        let fits = record.thread == after.thread
-            && unit.second.conflicts(&record.last)
-            && record.last.moment >= after_access.moment
-            && is_free(unit, record, clocks, sets)
-            // Between two sections the thread may have taken a lock that is held over the whole unit.
-            && (unit.held.any.is_empty() || record.last.section == after_access.section);
-        if fits && found.is_none_or(|found| record.last.moment < found.moment) {
-            found = Some(record.last);
+        if record.thread != after.thread || !is_free(unit, record, clocks, sets) {
+            continue;
+        }
+        for access in [record.first, record.last] {
+            let fits = unit.second.conflicts(&access)
+                && access.moment >= after_access.moment
+                // Between two sections the thread may have taken a lock that is held over the whole unit.
+                && (unit.held.any.is_empty() || access.section == after_access.section);
+            if fits && found.is_none_or(|found| access.moment < found.moment) {
+                found = Some(access);
+            }
         }
     }
     found

@@ -1,8 +1,9 @@
 //! Open units and their phases.
 
 use rustc_hash::FxHashMap;
-use trace::{Access, LockId, SiteId, StackId, ThreadId, UnitId, VariableId};
+use trace::{Access, LockId, MethodId, SiteId, StackId, ThreadId, UnitId, VariableId};
 
+use super::chains::Chain;
 use super::state::Held;
 
 /// The number of an event in the run, from 1.
@@ -14,6 +15,8 @@ pub(super) struct Point {
     pub(super) moment: Moment,
     pub(super) site: SiteId,
     pub(super) stack: StackId,
+    /// The units that were open, where the trace has no stacks.
+    pub(super) within: Chain,
     pub(super) deed: Deed,
 }
 
@@ -25,6 +28,8 @@ pub(super) enum Deed {
     Update(VariableId),
     Acquire(LockId),
     Release(LockId),
+    /// A call of what is taken to be atomic.
+    Call(MethodId),
 }
 
 impl Deed {
@@ -133,6 +138,7 @@ impl Reliances {
 /// A unit that is open.
 pub(super) struct Block {
     pub(super) unit: UnitId,
+    /// Its own entry is within what it is part of.
     pub(super) entry: Point,
     /// The step after which only such are right that may be done earlier.
     commit: Option<Point>,
@@ -197,7 +203,7 @@ impl Block {
         match point.deed {
             Deed::Acquire(_) => relied.last = Some(point),
             Deed::Release(_) => relied.first = relied.first.or(Some(point)),
-            Deed::Begin | Deed::Read(_) | Deed::Write(_) | Deed::Update(_) => {
+            Deed::Begin | Deed::Read(_) | Deed::Write(_) | Deed::Update(_) | Deed::Call(_) => {
                 relied.first = relied.first.or(Some(point));
                 relied.last = Some(point);
             }

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use finding::{Evidence, Finding, Step, rules};
-use trace::{SiteId, Tables, ThreadId, UnitId};
+use location::Place;
+use trace::{SiteId, StackId, Tables, ThreadId, UnitId};
 
 use super::REDUCTION;
 use super::blocks::{Deed, Point, Warning};
-use crate::places::{callers, method_of, place, subject};
+use super::chains::Chains;
+use crate::places::{callers, method_of, place, readable, subject};
 
 /// Warnings by the places in code that make them the same one.
 #[derive(Default)]
@@ -40,12 +42,12 @@ impl Told {
         }
     }
 
-    pub(super) fn explain(self, tables: &Tables) -> Vec<Finding> {
-        self.warnings.into_iter().map(|(warning, count)| explain(&warning, count, tables)).collect()
+    pub(super) fn explain(self, chains: &Chains, tables: &Tables) -> Vec<Finding> {
+        self.warnings.into_iter().map(|(warning, count)| explain(&warning, count, chains, tables)).collect()
     }
 }
 
-fn explain(warning: &Warning, count: u64, tables: &Tables) -> Finding {
+fn explain(warning: &Warning, count: u64, chains: &Chains, tables: &Tables) -> Finding {
     let mut steps = Vec::new();
     let mut step = |thread: ThreadId, point: Point, what: String| {
         let number = steps.len() as u32 + 1;
@@ -55,7 +57,7 @@ fn explain(warning: &Warning, count: u64, tables: &Tables) -> Finding {
             place: place(point.site, tables),
             what,
             ran: true,
-            callers: callers(point.stack, tables),
+            callers: called_by(point, chains, tables),
         });
         number
     };
@@ -85,7 +87,7 @@ fn explain(warning: &Warning, count: u64, tables: &Tables) -> Finding {
             Deed::Acquire(lock) | Deed::Release(lock) => {
                 locks.insert(tables.lock_name(lock));
             }
-            Deed::Begin => {}
+            Deed::Begin | Deed::Call(_) => {}
         }
     }
     let rule = &rules::NOT_ATOMIC;
@@ -105,6 +107,7 @@ fn explain(warning: &Warning, count: u64, tables: &Tables) -> Finding {
         interleaving,
         fix: format!("hold one lock from ({commit}) to ({offence})"),
         count,
+        executions: 0,
         sections: None,
     }
 }
@@ -112,10 +115,30 @@ fn explain(warning: &Warning, count: u64, tables: &Tables) -> Finding {
 fn deed(deed: Deed, tables: &Tables) -> String {
     match deed {
         Deed::Begin => "begins".to_owned(),
-        Deed::Read(variable) => format!("reads `{}`", tables.variable_text(variable)),
-        Deed::Write(variable) => format!("writes `{}`", tables.variable_text(variable)),
-        Deed::Update(variable) => format!("updates `{}`", tables.variable_text(variable)),
-        Deed::Acquire(lock) => format!("takes `{}`", tables.lock_text(lock)),
-        Deed::Release(lock) => format!("lets `{}` go", tables.lock_text(lock)),
+        Deed::Read(variable) => format!("reads {}", readable(variable, tables)),
+        Deed::Write(variable) => format!("writes {}", readable(variable, tables)),
+        Deed::Update(variable) => format!("updates {}", readable(variable, tables)),
+        Deed::Call(method) => {
+            let name = tables.method_name(method);
+            format!("calls `{}`, which is taken to be atomic", name.split(':').next().unwrap_or_default())
+        }
+        Deed::Acquire(lock) => format!("takes `{}`", tables.lock_name(lock)),
+        Deed::Release(lock) => format!("lets `{}` go", tables.lock_name(lock)),
     }
+}
+
+/// The stack of a step, or else the methods of the units that were open: where in them is not known.
+fn called_by(point: Point, chains: &Chains, tables: &Tables) -> Vec<Place> {
+    if point.stack != StackId(0) {
+        return callers(point.stack, tables);
+    }
+    let mut inner = place(point.site, tables).map(|place| place.method);
+    let mut callers = Vec::new();
+    for outer in chains.sites(point.within).into_iter().filter_map(|site| place(site, tables)) {
+        if inner.as_ref() != Some(&outer.method) {
+            callers.push(Place { pc: 0, line: None, ..outer.clone() });
+        }
+        inner = Some(outer.method);
+    }
+    callers
 }

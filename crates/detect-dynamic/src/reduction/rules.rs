@@ -1,12 +1,17 @@
 //! How events become steps, and which way each step can be moved.
 
-use trace::{Access, Action, Cause, Event, LockId, Mode, Ran, SiteId, StackId, ThreadId, UnitId, VariableId};
+use rustc_hash::{FxHashMap, FxHashSet};
+use trace::{
+    Access, Action, ActivationId, Cause, Event, LockId, MethodId, Mode, Ran, SiteId, StackId, ThreadId, UnitId,
+    VariableId,
+};
 
 use super::blocks::{Block, Deed, Moment, Mover, On, Point, Warning};
+use super::chains::{Chain, Chains};
 use super::state::{Held, Lock, Sharing, Variable};
 use super::{Refinement, Without};
-use crate::Options;
 use crate::lockset::{Holds, LockSets};
+use crate::{Assumed, Options};
 
 /// The detector without its wording: events in, warnings out.
 pub(super) struct Engine {
@@ -19,6 +24,11 @@ pub(super) struct Engine {
     threads: Vec<Thread>,
     /// Threads that have open units. There may be very many others.
     busy: Vec<ThreadId>,
+    pub(super) chains: Chains,
+    /// Methods that are taken to be one step, or to be no step at all.
+    assumed: FxHashMap<MethodId, Option<Mover>>,
+    /// Variables whose accesses are taken to be guarded.
+    guarded: FxHashSet<VariableId>,
     /// For the caller to take after each event.
     pub(super) warnings: Vec<Warning>,
 }
@@ -48,7 +58,8 @@ struct Last {
 
 impl Last {
     fn point(self, variable: VariableId) -> Point {
-        Point { moment: self.moment, site: self.site, stack: self.stack, deed: Deed::access(self.access, variable) }
+        let (within, deed) = (Chain::NONE, Deed::access(self.access, variable));
+        Point { moment: self.moment, site: self.site, stack: self.stack, within, deed }
     }
 }
 
@@ -58,6 +69,9 @@ struct Thread {
     blocks: Vec<Block>,
     /// Open arms, true for speculated ones.
     arms: Vec<bool>,
+    within: Chain,
+    /// The activation that it is in of a method whose steps are not looked at.
+    inside: Option<ActivationId>,
 }
 
 impl Engine {
@@ -71,7 +85,24 @@ impl Engine {
             locks: Vec::new(),
             threads: Vec::new(),
             busy: Vec::new(),
+            chains: Chains::default(),
+            assumed: FxHashMap::default(),
+            guarded: FxHashSet::default(),
             warnings: Vec::new(),
+        }
+    }
+
+    pub(super) fn assume(&mut self, assumed: Assumed) {
+        match assumed {
+            Assumed::Atomic(method) => {
+                self.assumed.insert(method, Some(Mover::Non));
+            }
+            Assumed::Mover(method) => {
+                self.assumed.insert(method, None);
+            }
+            Assumed::Guarded(variable) => {
+                self.guarded.insert(variable);
+            }
         }
     }
 
@@ -109,11 +140,12 @@ impl Engine {
             Action::Release { lock, mode, cause } => self.release(event, lock, mode, cause),
             Action::UnitBegin { unit, activation: _ } => {
                 let entry = self.point(event, Deed::Begin);
-                let blocks = &mut self.threads[index].blocks;
-                if blocks.is_empty() {
+                let thread = &mut self.threads[index];
+                if thread.blocks.is_empty() {
                     self.busy.push(event.thread);
                 }
-                blocks.push(Block::new(unit, entry));
+                thread.within = self.chains.within(entry.within, event.site);
+                thread.blocks.push(Block::new(unit, entry));
             }
             Action::UnitEnd { unit } => self.end_unit(event.thread, unit),
             // Whoever starts, joins or waits for others does not mean the whole to be one step.
@@ -137,16 +169,43 @@ impl Engine {
                 }
                 self.busy.retain(|&thread| !all && thread != event.thread);
             }
-            Action::ThreadBegin | Action::Enter { .. } | Action::Exit { .. } | Action::New { .. } => {}
+            Action::Enter { activation, method } => self.enter(event, activation, method),
+            Action::Exit { activation } => {
+                let inside = &mut self.threads[index].inside;
+                *inside = inside.filter(|inside| *inside != activation);
+            }
+            Action::ThreadBegin | Action::New { .. } => {}
         }
     }
 
     fn end_unit(&mut self, thread: ThreadId, unit: UnitId) {
-        let blocks = &mut self.threads[thread.index()].blocks;
+        let Thread { blocks, within, .. } = &mut self.threads[thread.index()];
         if let Some(index) = blocks.iter().rposition(|block| block.unit == unit).or(blocks.len().checked_sub(1)) {
-            blocks.remove(index);
+            let ended = blocks.remove(index);
+            if index == blocks.len() {
+                *within = ended.entry.within;
+            }
             if blocks.is_empty() {
+                *within = Chain::NONE;
                 self.busy.retain(|&other| other != thread);
+            }
+        }
+    }
+
+    /// A call of what is taken to be atomic is one step; inside, and inside what can be moved, nothing is one.
+    fn enter(&mut self, event: &Event, activation: ActivationId, method: MethodId) {
+        let Some(&mover) = self.assumed.get(&method) else { return };
+        let thread = &mut self.threads[event.thread.index()];
+        if thread.inside.is_some() {
+            return;
+        }
+        thread.inside = Some(activation);
+        let Some(mover) = mover else { return };
+        let point = self.point(event, Deed::Call(method));
+        for block in 0..self.threads[event.thread.index()].blocks.len() {
+            let wrong = self.threads[event.thread.index()].blocks[block].step(mover, point);
+            if let Some(wrong) = wrong {
+                self.warn(event.thread, block, wrong);
             }
         }
     }
@@ -161,7 +220,8 @@ impl Engine {
     }
 
     fn point(&self, event: &Event, deed: Deed) -> Point {
-        Point { moment: self.now, site: event.site, stack: event.stack, deed }
+        let within = self.threads[event.thread.index()].within;
+        Point { moment: self.now, site: event.site, stack: event.stack, within, deed }
     }
 
     fn access(&mut self, event: &Event, variable: VariableId, access: Access) {
@@ -172,7 +232,7 @@ impl Engine {
         let (thread, writes) = (event.thread, access.writes());
         let held = self.held(thread.index());
         let last = Last { moment: self.now, thread, site: event.site, stack: event.stack, access };
-        let point = last.point(variable);
+        let point = Point { within: self.threads[thread.index()].within, ..last.point(variable) };
         let without = self.without;
         let known = &mut self.variables[index];
         let before = known.state;
@@ -185,6 +245,9 @@ impl Engine {
         };
         if state != before && state.sharing == Sharing::Shared {
             self.recheck(On::Read(variable), latest);
+        }
+        if self.threads[thread.index()].inside.is_some() || self.guarded.contains(&variable) {
+            return;
         }
         let guarded = state.is_guarded(writes, held, without, &mut self.sets);
         let on = if writes { On::Write(variable) } else { On::Read(variable) };
@@ -264,6 +327,9 @@ impl Engine {
         if was_idle && !is_idle {
             self.recheck(On::Lock(lock), self.now);
         }
+        if self.threads[event.thread.index()].inside.is_some() {
+            return;
+        }
         let deed = if mover == Mover::Right { Deed::Acquire(lock) } else { Deed::Release(lock) };
         let point = self.point(event, deed);
         for block in 0..self.threads[event.thread.index()].blocks.len() {
@@ -308,7 +374,7 @@ impl Engine {
                     self.variables[variable.index()].last.iter().flatten().filter(|last| last.thread != thread);
                 others.map(|last| (last.thread, last.point(variable))).next()
             }
-            Deed::Begin | Deed::Acquire(_) | Deed::Release(_) => None,
+            Deed::Begin | Deed::Acquire(_) | Deed::Release(_) | Deed::Call(_) => None,
         };
         let shared = |variable: &VariableId| self.variables[variable.index()].state.sharing == Sharing::Shared;
         self.warnings.push(Warning {

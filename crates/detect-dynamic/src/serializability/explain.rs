@@ -190,6 +190,7 @@ impl Steps {
             interleaving,
             fix: String::new(),
             count,
+            executions: 0,
             sections: None,
         }
     }

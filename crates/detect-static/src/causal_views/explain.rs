@@ -110,6 +110,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         steps,
         fix,
         count: 1,
+        executions: 0,
         sections: Some(SectionPair {
             first: places.section(summary, first_section),
             second: places.section(summary, second_section),
@@ -201,6 +202,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         interleaving: vec![1, 2, 3, 4],
         steps,
         count: 1,
+        executions: 0,
         sections: Some(SectionPair {
             first: places.section(summary, stale.first),
             second: places.section(summary, stale.second),

@@ -364,6 +364,7 @@ impl Asking<'_> {
             access.is_write && access.event == from.event && Variable::of(self.whole.program, access) == put
         };
         self.summary.taken.contains(&from.event)
+            && matches!(to.member, Member::State(_))
             && !to.is_removal
             && !self.summary.accesses.iter().any(is_put)
             && match &self.outline.events[to.event.index()].action {

@@ -111,6 +111,7 @@ impl Parts {
             steps: steps.0,
             fix: self.fix,
             count: 1,
+            executions: 0,
             sections: Some(self.sections),
         }
     }

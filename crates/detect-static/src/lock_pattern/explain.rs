@@ -181,6 +181,7 @@ impl Explaining<'_> {
             steps,
             fix: self.fix(&first, &second, is_round),
             count: 1,
+            executions: 0,
             sections: Some(SectionPair { first: names.place(first.start), second: names.place(second.start) }),
         })
     }

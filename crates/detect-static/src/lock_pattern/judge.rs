@@ -3,13 +3,12 @@
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
-use std::sync::Arc;
 
 use finding::Finding;
 use location::{FieldName, Place};
 use program::ir::{Op, Value};
 use program::summary::Spot;
-use program::{LockKind, MethodId, OutlineCache, Program, Root, Step, Variable, Whole};
+use program::{Ground, LockKind, MethodId, Program, Root, Step, Variable};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -31,37 +30,28 @@ pub(super) struct Judgement {
     pub(super) is_style: bool,
     /// What the witness guards: `pkg.Foo.field`.
     pub(super) variables: BTreeSet<String>,
-    /// Those of them that nothing keeps other threads from writing in between.
-    pub(super) open: Vec<Variable>,
+    /// Those of them that nothing keeps other threads from writing in between, and who writes them.
+    pub(super) open: Vec<(Variable, Vec<MethodId>)>,
     /// Where another thread writes one of these.
     pub(super) interference: Option<(Place, String)>,
 }
 
-pub(super) fn findings<'w>(
-    analysis: &Analysis<'_>,
-    outlines: Arc<OutlineCache>,
-    options: Options,
-    whole: &dyn Fn() -> &'w Whole<'w>,
-) -> Vec<Finding> {
+pub(super) fn findings(analysis: &Analysis<'_>, ground: &Ground<'_>, options: Options) -> Vec<Finding> {
     let chosen: Vec<(&Witness, Judgement)> = if options.paper {
         by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     } else {
-        let mut judged = judged(analysis, &outlines, options);
-        if !judged.is_empty() {
-            let whole = whole();
-            judged.retain(|(witness, judgement)| may_happen(whole, witness, judgement));
-        }
+        let mut judged = judged(analysis, ground, options);
+        judged.retain(|(witness, judgement)| may_happen(ground, witness, judgement));
         judged
     };
     chosen.par_iter().filter_map(|(witness, judgement)| explain(analysis, witness, judgement)).collect()
 }
 
-/// Whether another thread can write one of the variables while the context is held. Asked last: it needs the whole program.
-fn may_happen(whole: &Whole<'_>, witness: &Witness, judgement: &Judgement) -> bool {
-    let may_be_written = |variable: &Variable| {
-        let writers = whole.variables.writers(*variable);
-        let is_at_once = || writers.iter().any(|place| run_at_once(whole, witness.method, place.method));
-        (writers.is_empty() || is_at_once()) && is_shared(whole, *variable)
+/// Whether another thread can write one of the variables while the context is held. Asked last: it needs all threads.
+fn may_happen(ground: &Ground<'_>, witness: &Witness, judgement: &Judgement) -> bool {
+    let may_be_written = |(variable, writers): &(Variable, Vec<MethodId>)| {
+        let is_at_once = || writers.iter().any(|writer| run_at_once(ground, witness.method, *writer));
+        (writers.is_empty() || is_at_once()) && is_shared(ground, *variable)
     };
     judgement.open.is_empty() || judgement.open.iter().any(may_be_written)
 }
@@ -96,13 +86,9 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
     }
 }
 
-fn judged<'a>(
-    analysis: &'a Analysis<'_>,
-    outlines: &Arc<OutlineCache>,
-    options: Options,
-) -> Vec<(&'a Witness, Judgement)> {
+fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: Options) -> Vec<(&'a Witness, Judgement)> {
     let possible = possible(analysis);
-    let relations = Relations::of(analysis, outlines, &possible);
+    let relations = Relations::of(analysis, ground, &possible);
     let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
     let mut order: Vec<(&Witness, Judgement)> = possible
         .into_iter()

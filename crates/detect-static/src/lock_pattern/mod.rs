@@ -33,9 +33,7 @@ mod stores;
 mod summary;
 mod ties;
 
-use std::sync::Arc;
-
-use program::{Calls, OutlineCache, Program, Whole};
+use program::Ground;
 
 use crate::{Check, Checked, Detector};
 use analysis::Analysis;
@@ -44,7 +42,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     name: "lock-pattern",
     summary: "a lock let go and taken again while another lock is held",
     default: true,
-    check: Check::Calls(check),
+    check: Check::Ground(check),
 };
 
 /// How the pattern is looked for.
@@ -58,15 +56,9 @@ pub struct Options {
     pub notes: bool,
 }
 
-fn check<'w>(
-    program: &'w Program,
-    calls: &'w Calls,
-    outlines: Arc<OutlineCache>,
-    options: &crate::Options,
-    whole: &dyn Fn() -> &'w Whole<'w>,
-) -> Checked {
+fn check(ground: &Ground<'_>, options: &crate::Options) -> Checked {
     let options = options.lock_pattern;
-    let analysis = Analysis::of(program, calls, options);
-    let findings = judge::findings(&analysis, outlines, options, whole);
+    let analysis = Analysis::of(ground.program, &ground.calls, options);
+    let findings = judge::findings(&analysis, ground, options);
     Checked { findings, unreadable: analysis.unreadable }
 }

@@ -3,13 +3,12 @@
 //! Asked of summaries, which are made for the methods of the candidates, and for those that touch the same data, alone.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 
 use location::{FieldName, Site};
 use program::model;
 use program::outline::{Action, Member, SectionSet, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
-use program::{Cover, FieldId, HeldLock, MethodId, OutlineCache, Relation, Variable, Variables, locks};
+use program::{Cover, FieldId, Ground, HeldLock, MethodId, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -50,16 +49,12 @@ pub(super) struct Relations<'r> {
 impl<'r> Relations<'r> {
     /// Looks at the candidates twice: which sections belong together is seen from the methods that they are in; who else
     /// touches the data is asked only of those that do.
-    pub(super) fn of(
-        analysis: &'r Analysis<'r>,
-        outlines: &Arc<OutlineCache>,
-        candidates: &[Candidate<'_>],
-    ) -> Relations<'r> {
+    pub(super) fn of(analysis: &'r Analysis<'r>, ground: &Ground<'_>, candidates: &[Candidate<'_>]) -> Relations<'r> {
         let (program, calls) = (analysis.program, analysis.calls);
         let wanted = methods_of(analysis, candidates.iter());
         let mut relations = Relations {
             analysis,
-            summaries: Summaries::of(program, calls, outlines.clone(), &[], |method| wanted.contains(&method)),
+            summaries: ground.summaries(|method| wanted.contains(&method)),
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
             owning: FxHashSet::default(),
@@ -118,7 +113,7 @@ impl<'r> Relations<'r> {
             false => &[],
         });
         others.extend(methods_of(analysis, kept.into_iter()));
-        relations.summaries = Summaries::of(program, calls, outlines.clone(), &[], |method| others.contains(&method));
+        relations.summaries = ground.summaries(|method| others.contains(&method));
         relations.variables = Variables::of(program, &relations.summaries);
         relations.together = relations.views(&fields);
         relations.owning = relations.owning(holders);
@@ -151,9 +146,26 @@ impl<'r> Relations<'r> {
         Some(Judgement {
             is_style,
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
-            open,
+            open: open.into_iter().map(|variable| (variable, self.writers(variable))).collect(),
             interference,
         })
+    }
+
+    /// The methods that write a variable; where too many touch it to look into all, those whose code may.
+    fn writers(&self, variable: Variable) -> Vec<MethodId> {
+        let field = variable.field();
+        if !self.unfollowed.contains(&field) {
+            return self.variables.writers(variable).iter().map(|place| place.method).collect();
+        }
+        let (program, calls) = (self.analysis.program, self.analysis.calls);
+        let may_write = |method: &MethodId| match variable {
+            Variable::Held(_) => true,
+            Variable::Field(_) => {
+                let makes = matches!(program.names.text(program.method(*method).name), "<init>" | "<clinit>");
+                !makes && calls.writes(*method).iter().any(|written| program.resolve_field(*written) == Some(field))
+            }
+        };
+        self.users.get(&field).into_iter().flatten().copied().filter(may_write).collect()
     }
 
     /// Whether both sections write something, and touch little else.

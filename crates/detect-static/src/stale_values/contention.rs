@@ -11,6 +11,16 @@ const MAX_CALLERS: usize = 100;
 /// Whether a thread other than the one that runs an event of a method may write the variable around that time.
 pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Variable) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
+    if let Variable::Field(field) = variable
+        && whole.summaries.holdings.is_handled(whole.program, field)
+    {
+        // Who writes by way of a handle does not name the field.
+        let here = threads.of_method(method);
+        return whole.variables.writers(variable).iter().any(|place| {
+            let others = threads.of_method(place.method);
+            here.iter().any(|process| others.iter().any(|other| threads.overlap(*process, *other)))
+        });
+    }
     let (sharing, of_contents) = match variable {
         Variable::Field(field) => (sharings.field(field), false),
         Variable::Held(field) => (sharings.contents(field), true),
@@ -35,7 +45,8 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
         threads.overlap(process, other)
             && (process == other
                 || threads.ordered(outlines, process, at, other).is_none()
-                    && threads.ordered(outlines, other, write.at, process).is_none())
+                    && threads.ordered(outlines, other, write.at, process).is_none()
+                    && !whole.is_latched(process, at, other, write.at))
     };
     let writes = sharings.accesses(variable.field()).iter();
     let mut writes = writes.filter(|access| access.is_write && access.of_contents == of_contents && !access.is_initial);

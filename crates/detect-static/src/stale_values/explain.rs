@@ -188,6 +188,7 @@ impl<'t> Telling<'t> {
             interleaving: Vec::new(),
             fix,
             count: 1,
+            executions: 0,
             sections: None,
         }
     }

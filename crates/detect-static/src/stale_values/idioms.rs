@@ -20,6 +20,8 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_validated(stale, write)
         || looking.is_harmless(stale, write)
         || looking.is_gone_either_way(stale, write)
+        || looking.is_used_up(stale, write)
+        || looking.is_lasting_key(stale, write)
 }
 
 /// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
@@ -97,11 +99,12 @@ impl Looking<'_> {
             })
     }
 
-    /// Whether the section of the read takes the value out of where it was: this thread owns it from then on.
+    /// Whether the value is taken out of where it was, in the section of the read or if it is still there: this thread
+    /// owns it from then on.
     fn is_handed_over(&self, stale: &Stale) -> bool {
         self.summary.accesses.iter().any(|access| {
             access.is_write
-                && access.held.contains(stale.first)
+                && (access.held.contains(stale.first) || comes_from(&access.expects, stale.read))
                 && access.value.is_empty()
                 && matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(_))
                 && self.variable(access) == Some(stale.variable)
@@ -323,6 +326,50 @@ impl Looking<'_> {
             && write.is_removal
             && (self.asks_presence(read) && !self.decides_more(stale, write)
                 || !write.is_mapped && comes_from(&write.address, stale.read))
+    }
+
+    /// Whether a call that asks has acted on the answer itself: what comes later follows that act, as `release` follows
+    /// `admit`. Whether the call may act on what it has asked is its own business.
+    fn is_used_up(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        stale.how == Use::Decides
+            && write.event != read.event
+            && self.summary.accesses.iter().any(|act| {
+                act.is_write
+                    && act.event == read.event
+                    && comes_from(&act.control, stale.read)
+                    && act.base.same(&read.base)
+                    && self.variable(act) == Some(stale.variable)
+            })
+    }
+
+    /// Whether the old value is a key that is still there, because nobody ever removes one.
+    fn is_lasting_key(&self, stale: &Stale, write: &Access) -> bool {
+        self.access(stale.read).is_of_keys
+            && write.is_keyed
+            && stale.variable == stale.written
+            && !self.is_emptied(stale.variable)
+    }
+
+    /// Whether something is ever taken out of a container, or another one takes its place.
+    fn is_emptied(&self, container: Variable) -> bool {
+        let variables = &self.whole.variables;
+        let removes = |place: &Place| {
+            let Some(summary) = self.whole.summaries.summary(place.method) else { return true };
+            let write = &summary.accesses[place.access.index()];
+            let outline = self.whole.summaries.outline(place.method);
+            match outline.map(|outline| &outline.events[write.event.index()].action) {
+                Some(Action::Call { method, .. }) => {
+                    let name = self.whole.program.names.text(method.name);
+                    ["remove", "clear", "poll", "retain", "pop", "take", "drain"]
+                        .iter()
+                        .any(|word| name.starts_with(word))
+                }
+                _ => true,
+            }
+        };
+        !variables.writers(Variable::Field(container.field())).is_empty()
+            || variables.writers(container).iter().any(removes)
     }
 
     /// Whether a read is a question whether something is there.

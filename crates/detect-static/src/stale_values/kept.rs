@@ -13,16 +13,37 @@ const MAX_MOVES: usize = 3;
 impl Looking<'_> {
     /// Where a value comes from, looking through fields in which it was kept on the way, as seen at a write.
     pub(super) fn with_kept(&self, influences: &Influences, write: &Access) -> Vec<Influence> {
-        let mut all: Vec<Influence> = influences.iter().copied().collect();
+        let direct: Vec<Influence> = influences.iter().copied().collect();
+        // Whether a field is this thread's own is costly to find out, so it is asked only if a pair could come of it.
+        let farthest = self.followed(&direct, write, usize::MAX, |read| self.possible_puts(read));
+        let makes_pair = |influence: &Influence| match influence.root {
+            Root::Access(read) => !direct.contains(influence) && !self.section_pairs(read, write, influence).is_empty(),
+            Root::Parameter(_) => false,
+        };
+        if !farthest.iter().any(makes_pair) {
+            return direct;
+        }
+        self.followed(&direct, write, MAX_MOVES, |read| self.puts(read))
+    }
+
+    /// Influences, and those of what was put where they read, over so many moves.
+    fn followed(
+        &self,
+        influences: &[Influence],
+        write: &Access,
+        moves: usize,
+        puts: impl Fn(AccessId) -> Vec<AccessId>,
+    ) -> Vec<Influence> {
+        let mut all = influences.to_vec();
         let mut next = 0;
-        let mut rest = MAX_MOVES;
+        let mut rest = moves;
         while next < all.len() && rest > 0 {
             let Root::Access(read) = all[next].root else {
                 next += 1;
                 continue;
             };
             next += 1;
-            let puts = self.puts(read);
+            let puts = puts(read);
             rest -= usize::from(!puts.is_empty());
             for influence in puts.into_iter().flat_map(|put| self.access(put).value.iter()) {
                 let Root::Access(origin) = influence.root else { continue };
@@ -36,8 +57,8 @@ impl Looking<'_> {
         all
     }
 
-    /// The writes that put what a read finds into a field that is this thread's own.
-    fn puts(&self, read: AccessId) -> Vec<AccessId> {
+    /// Writes of the field that a read finds, before it.
+    fn possible_puts(&self, read: AccessId) -> Vec<AccessId> {
         let access = self.access(read);
         let Member::Field(_) = access.member else { return Vec::new() };
         let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
@@ -48,8 +69,14 @@ impl Looking<'_> {
                 && (put.event == access.event || outline.may_follow(put.event, access.event))
         };
         let accesses = self.summary.accesses.iter().enumerate();
-        let puts: Vec<AccessId> =
-            accesses.filter(|(_, put)| is_put(put)).map(|(index, _)| AccessId(index as u32)).collect();
+        accesses.filter(|(_, put)| is_put(put)).map(|(index, _)| AccessId(index as u32)).collect()
+    }
+
+    /// The writes that put what a read finds into a field that is this thread's own.
+    fn puts(&self, read: AccessId) -> Vec<AccessId> {
+        let access = self.access(read);
+        let puts = self.possible_puts(read);
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
         if puts.is_empty() || !self.is_own_field(access) {
             return Vec::new();
         }

@@ -18,6 +18,7 @@ mod contention;
 mod explain;
 mod idioms;
 mod kept;
+mod replaced;
 mod rules;
 mod skew;
 mod strict;

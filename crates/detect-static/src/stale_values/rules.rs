@@ -126,6 +126,7 @@ impl Looking<'_> {
             }
         }
         found.extend(self.waits());
+        found.extend(self.replaced());
         found
     }
 
@@ -187,7 +188,7 @@ impl Looking<'_> {
                 Start::Result(taken)
                     if self.is_part(access)
                         && self.summary.taken.contains(&taken)
-                        && !self.whole.release().is_passed_on(self.method, taken, access.event) =>
+                        && !self.whole.release().is_passed_on(self.method, &[taken], access.event) =>
                 {
                     return None;
                 }
@@ -197,7 +198,9 @@ impl Looking<'_> {
                 {
                     return None;
                 }
-                Start::Result(call) if self.is_part(access) && self.is_of_thread(call) => return None,
+                Start::Result(call) if self.is_part(access) && self.whole.owned().is_of_thread(self.method, call) => {
+                    return None;
+                }
                 _ => {}
             }
         }
@@ -213,19 +216,6 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a call yields the object that this thread has for itself.
-    fn is_of_thread(&self, call: EventId) -> bool {
-        let program = self.whole.program;
-        let outline = self.whole.summaries.outline(self.method);
-        match outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action) {
-            Some(Action::Call { method, .. }) => {
-                program.names.text(method.name) == "get"
-                    && program.is_subtype(method.class, program.names.class("java/lang/ThreadLocal"))
-            }
-            _ => false,
-        }
-    }
-
     /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
     fn may_be_held(&self, around: usize, lock: &Name) -> bool {
         let section = &self.summary.sections[around];
@@ -235,7 +225,7 @@ impl Looking<'_> {
         let own = outline.sections.iter().find(|own| own.pc == section.spot.pc && !own.is_method);
         own.is_some_and(|own| {
             own.objects.len() > 1
-                && lock.steps.is_empty()
+                && lock.steps == own.lock.steps
                 && own.objects.iter().any(|object| match (object, lock.start) {
                     (Object::Parameter(one), Start::Parameter(other)) => *one == other,
                     (Object::New { register, .. }, Start::New(other)) => *register == other,
@@ -273,8 +263,9 @@ impl Looking<'_> {
         })
     }
 
-    /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in.
-    fn section_pairs(&self, read: AccessId, write: &Access, influence: &Influence) -> Vec<(usize, usize)> {
+    /// Sections on one lock: an ended one that the value was read in, and a later one that the write is in. Or a glance at
+    /// a volatile from outside, and the section that would have kept its writers out.
+    pub(super) fn section_pairs(&self, read: AccessId, write: &Access, influence: &Influence) -> Vec<(usize, usize)> {
         let read = self.access(read);
         let mut pairs = Vec::new();
         // Two accesses of one call are the callee's business.
@@ -287,9 +278,29 @@ impl Looking<'_> {
                 let later = &self.summary.sections[*second];
                 later.kind == earlier.kind
                     && (later.lock.same(&earlier.lock) || self.are_elements(&earlier.lock, &later.lock))
+                    || earlier.kind == LockKind::Own && self.keeps_writers_out(*second, read)
             }));
         }
+        if !pairs.is_empty() && !self.may_come_before(read, write) {
+            pairs.clear();
+        }
         pairs
+    }
+
+    /// Whether the code has a way from one access to the other: a task that was started before does not get what is
+    /// read later.
+    fn may_come_before(&self, read: &Access, write: &Access) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        outline.is_none_or(|outline| outline.may_follow(read.event, write.event))
+    }
+
+    /// Whether whoever writes a field, read here without a lock, holds the lock of a section.
+    fn keeps_writers_out(&self, section: usize, read: &Access) -> bool {
+        let around = &self.summary.sections[section];
+        let Some(variable) = self.variable(read).filter(|_| around.kind != LockKind::Own) else { return false };
+        let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
+        Relation::between(&read.base, &held)
+            .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
     }
 
     /// Whether it is a mistake, if another thread can get in between.
@@ -304,7 +315,32 @@ impl Looking<'_> {
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
         !self.is_covered(stale)
+            && !self.is_owned(self.access(stale.read))
+            && !self.is_owned(self.access(stale.write))
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
+    }
+
+    /// Whether this thread has the object of an access to itself: handed to it by all callers, or kept in a field that
+    /// each task has for itself.
+    fn is_owned(&self, access: &Access) -> bool {
+        let owned = self.whole.owned();
+        if !self.is_part(access) {
+            return false;
+        }
+        let Start::Parameter(position) = access.base.start else {
+            let outline = self.whole.summaries.outline(self.method);
+            let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+            let Some(Action::Call { arguments, .. }) = event.map(|event| &event.action) else { return false };
+            let mut given = arguments.iter().filter(|argument| {
+                argument.name.start == access.base.start && access.base.steps.starts_with(&argument.name.steps)
+            });
+            return given.next().is_some_and(|argument| owned.is_given(self.method, access.event, argument));
+        };
+        let is_kept = match access.base.steps.first() {
+            Some(NameStep::Field(field)) if position == 0 => owned.is_field(*field),
+            _ => false,
+        };
+        is_kept || owned.is_parameter(self.method, position, access.event)
     }
 
     /// Whether the two have to do with each other: somebody keeps both in step, or, where one becomes the other, looks
@@ -321,7 +357,7 @@ impl Looking<'_> {
     /// whoever calls the method.
     fn is_covered(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
-        let cover = self.whole.cover();
+        let cover = self.whole.cover().among(self.whole.threads());
         let first = &self.summary.sections[stale.first];
         let ended: Vec<usize> = write
             .value

@@ -128,7 +128,7 @@ fn call([owner, _, descriptor]: [&[u8]; 3]) -> Option<(usize, usize)> {
     Some((popped, if kind.is_wide() { 2 } else { 1 }))
 }
 
-fn duplicate(opcode: u8, stack: &mut Vec<Option<u16>>) {
+pub(super) fn duplicate(opcode: u8, stack: &mut Vec<Option<u16>>) {
     // What lies deeper is not known.
     while stack.len() < 4 {
         stack.insert(0, None);
@@ -152,7 +152,7 @@ fn duplicate(opcode: u8, stack: &mut Vec<Option<u16>>) {
 }
 
 /// What an instruction takes from the stack and puts there, in slots. `None` for all that does more than compute.
-fn effect(opcode: u8) -> Option<(usize, usize)> {
+pub(super) fn effect(opcode: u8) -> Option<(usize, usize)> {
     // Of an instruction that exists for `int`, `long`, `float` and `double` in this order.
     let wide = |first: u8| (opcode - first) % 2 == 1;
     let slots = |wide: bool| if wide { 2 } else { 1 };

@@ -19,12 +19,18 @@ impl MethodRewriter<'_, '_, '_> {
             };
             probes += u32::from(has_probe);
         }
+        if self.context.plan.families.monitors {
+            self.detours = detours::find(&self.code);
+        }
+        let initial = self.initial_locals()?;
         if probes < 2 {
+            if !self.detours.is_empty() {
+                self.code.lasting_locals(initial, Vec::new())?;
+            }
             return Ok(());
         }
         let loops =
             if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
-        let initial = self.initial_locals()?;
         let object = self.class.pool.add_class(b"java/lang/Object")?;
         let mut types = vec![LocalType::Object(object)];
         types.extend(loops.iter().map(|_| LocalType::Int));

@@ -96,6 +96,11 @@ impl MethodRewriter<'_, '_, '_> {
         if completing.is_empty() {
             return Ok(());
         }
+        if let ([pc], b"java/lang/Object", true) =
+            (&completing[..], self.context.super_name, self.context.plan.skips_unescaped)
+        {
+            self.unescaped = unescaped::writes(&self.code, &self.class.pool, *pc);
+        }
         let identity = self.context.identity();
         self.snippet.load(Kind::Reference, 0);
         self.push_thread()?;

@@ -1,6 +1,7 @@
 //! From a body to its outline.
 
-use classfile::{CallKind, Condition as Relation};
+use classfile::{CallKind, Condition as Relation, HandleKind};
+use location::MethodName;
 use smallvec::SmallVec;
 
 use super::agree::{Agreements, sides};
@@ -12,7 +13,7 @@ use super::waits::{Point, Waits};
 use super::{
     Action, Argument, Condition, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start,
 };
-use crate::ir::{BlockId, Body, Op, Value};
+use crate::ir::{BlockId, Body, Dynamic, Op, Value};
 use crate::lock::LockKind;
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Section, SectionKind, Sections};
@@ -20,7 +21,7 @@ use crate::{ControlDependence, Program};
 
 /// The outline of one method. `matters` says which called methods deserve an event; others only pass their arguments
 /// on to their result.
-pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::MethodName) -> bool) -> Outline {
+pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> bool) -> Outline {
     let sections = Sections::of(body, program);
     let paths = Paths::new(body, program);
     let building = Building { program, body, sections: &sections, paths: &paths };
@@ -64,6 +65,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(location::Method
     }
     outline.refusals = building.refusals(&control);
     outline.awaited = awaited(program, body, &outline, &in_cycle);
+    outline.caught = building.caught();
     building.results(&mut outline, &places, &flow, &control);
     outline
 }
@@ -77,10 +79,7 @@ pub(super) struct Building<'b> {
 
 impl<'b> Building<'b> {
     /// Numbers the events, and notes what is held at each register.
-    pub(super) fn places(
-        &self,
-        matters: &impl Fn(location::MethodName) -> bool,
-    ) -> (Places<'b>, Vec<Value>, Vec<SectionSet>) {
+    pub(super) fn places(&self, matters: &impl Fn(MethodName) -> bool) -> (Places<'b>, Vec<Value>, Vec<SectionSet>) {
         let count = self.body.value_count();
         let mut places = Places {
             body: self.body,
@@ -196,7 +195,10 @@ impl<'b> Building<'b> {
         let line_of = |value: Value| self.body.line(self.body.instruction(value).pc);
         OutlineSection {
             lock: self.name(&section.lock, places),
-            objects: section.object.map(|object| objects(places, object)).unwrap_or_default(),
+            objects: match section.lock.root {
+                Root::Value(root) => objects(places, root),
+                _ => section.object.map(|object| objects(places, object)).unwrap_or_default(),
+            },
             kind: section.lock_kind(),
             mode: section.mode,
             is_method: section.kind == SectionKind::Method,
@@ -314,14 +316,29 @@ impl<'b> Building<'b> {
             }
             Op::CallDynamic { dynamic, arguments } => {
                 let arguments = self.arguments(arguments, value, places, flow);
-                match self.body.dynamic(dynamic).lambda {
-                    Some(handle) => Action::Lambda { method: handle.member, arguments },
+                let made = self.body.dynamic(dynamic);
+                match made.lambda {
+                    Some(handle) => Action::Lambda {
+                        kind: call_kind(handle.kind),
+                        method: handle.member,
+                        by: self.called_by(made),
+                        arguments,
+                    },
                     None => Action::Call { kind: CallKind::Static, method: self.body.method, arguments },
                 }
             }
             // Only the kinds above are events.
             _ => Action::Wait(SectionSet::default()),
         }
+    }
+
+    /// The method of the interface by which a lambda is called.
+    fn called_by(&self, made: &Dynamic) -> MethodName {
+        let names = &self.program.names;
+        let descriptor = names.text(made.descriptor);
+        let interface = descriptor.rsplit(')').next().unwrap_or_default();
+        let class = names.class(interface.trim_start_matches('L').trim_end_matches(';'));
+        MethodName { class, name: made.name, descriptor: made.descriptor }
     }
 
     fn arguments(
@@ -413,6 +430,31 @@ impl<'b> Building<'b> {
         refusals
     }
 
+    /// The handlers after which the method goes on; a `finally` throws on what it has caught.
+    fn caught(&self) -> SmallVec<[u32; 2]> {
+        let mut handlers: SmallVec<[u32; 2]> = SmallVec::new();
+        for (_, block) in self.body.blocks() {
+            handlers.extend(block.handlers.iter().map(|handler| handler.index() as u32));
+        }
+        handlers.sort_unstable();
+        handlers.dedup();
+        handlers.retain(|handler| {
+            let mut seen = vec![false; self.body.block_count()];
+            let mut pending = vec![BlockId::from_index(*handler as usize)];
+            while let Some(block) = pending.pop() {
+                if std::mem::replace(&mut seen[block.index()], true) {
+                    continue;
+                }
+                if let Some(Op::Return(_)) = self.body.terminator(block).map(|last| *self.body.op(last)) {
+                    return true;
+                }
+                pending.extend(self.body.block(block).successors.iter().copied());
+            }
+            false
+        });
+        handlers
+    }
+
     /// Sections whose lock a wait lets go between a condition and an instruction that it decides about. What decides
     /// only whether there is another round is asked again there.
     fn waited(
@@ -484,5 +526,15 @@ impl<'b> Building<'b> {
         {
             outline.makes = *first;
         }
+    }
+}
+
+/// How a lambda calls the method behind it.
+fn call_kind(kind: HandleKind) -> CallKind {
+    match kind {
+        HandleKind::InvokeVirtual => CallKind::Virtual,
+        HandleKind::InvokeInterface => CallKind::Interface,
+        HandleKind::InvokeSpecial | HandleKind::NewInvokeSpecial => CallKind::Special,
+        _ => CallKind::Static,
     }
 }

@@ -90,6 +90,8 @@ pub enum Start {
     New(u32),
     /// What a call returned.
     Result(EventId),
+    /// The element at hand of a stream that a call returned.
+    Element(EventId),
     /// Some other register of this method.
     Local(u32),
     Unknown,
@@ -187,7 +189,10 @@ pub enum Action {
     },
     /// A lambda or method reference is made; it may run later, elsewhere. The arguments are what it captures.
     Lambda {
+        kind: CallKind,
         method: MethodName,
+        /// The method of the interface by which it is called: class and name; the descriptor is that of the making.
+        by: MethodName,
         arguments: Vec<Argument>,
     },
     /// A lock is let go and taken again: that of these sections, or one that only callers hold.
@@ -222,7 +227,7 @@ pub struct Event {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OutlineSection {
     pub lock: Name,
-    /// What the lock may be, where paths meet.
+    /// What the object that the lock's name starts with may be, where paths meet.
     pub objects: Objects,
     pub kind: LockKind,
     pub mode: Mode,
@@ -277,6 +282,25 @@ impl Outline {
             }
         }
         reached.into_iter().map(|is_reached| !is_reached).collect()
+    }
+
+    /// By block: whether control gets there only if an event ends with an exception. Empty if it gets to none.
+    pub fn follows_exception(&self, event: EventId) -> Vec<bool> {
+        let thrown = self.events[event.index()].block as usize;
+        let next = self.blocks.successors(thrown).filter(|next| next.is_exceptional).map(|next| next.block);
+        let handlers: SmallVec<[usize; 2]> = next.filter(|block| self.caught.contains(&(*block as u32))).collect();
+        if handlers.is_empty() {
+            return Vec::new();
+        }
+        let otherwise = self.reached(0, |block| handlers.contains(&block));
+        let mut only = vec![false; self.blocks.len()];
+        for handler in handlers {
+            only[handler] = true;
+            for (block, is_reached) in self.reached(handler, |_| false).into_iter().enumerate() {
+                only[block] |= is_reached;
+            }
+        }
+        only.iter().zip(otherwise).enumerate().map(|(block, (only, other))| *only && !other && block != 0).collect()
     }
 
     fn reached(&self, from: usize, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
@@ -344,6 +368,8 @@ pub struct Outline {
     pub refusals: SmallVec<[u32; 2]>,
     /// Conditions that the method waits for.
     pub awaited: Vec<Awaited>,
+    /// Blocks that begin the handler of an exception after which the method goes on.
+    pub caught: SmallVec<[u32; 2]>,
     /// Where what the method returns comes from.
     pub result: Sources,
     /// The name of what it returns, if all returns agree.

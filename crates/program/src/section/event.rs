@@ -4,6 +4,7 @@ use classfile::CallKind;
 use location::MethodName;
 use smallvec::SmallVec;
 
+use super::flag::{self, FlagOperation};
 use super::{Section, SectionId, SectionKind};
 use crate::Program;
 use crate::ir::{Body, Instruction, Op, Value, ValueType};
@@ -19,6 +20,8 @@ pub(super) enum Event {
     /// Takes a lock, and yields what ends the section: it is open while that is not null.
     EnterWith(SectionId),
     TryEnter(SectionId),
+    /// Takes a lock if the result is false.
+    EnterUnless(SectionId),
     /// Turns an open section on the same lock into this one, or fails and leaves it as it is.
     Convert(SectionId),
     Exit(Exit),
@@ -71,7 +74,18 @@ pub(super) fn of(
         }
         Op::Call { kind, method, arguments } => {
             let operation = lock::operation(program, method).filter(|_| kind != CallKind::Static);
-            let Some(operation) = operation else { return wrapped(open, body, program, paths, value) };
+            let Some(operation) = operation else {
+                return match flag::operation(body, program, paths, value) {
+                    Some((FlagOperation::Raise { when }, lock, object)) => {
+                        let section = open(LockKind::Lock, Mode::Exclusive, (lock, None), object, true);
+                        if when { Event::TryEnter(section) } else { Event::EnterUnless(section) }
+                    }
+                    Some((FlagOperation::Lower, lock, object)) => {
+                        Event::Exit(Exit { kind: LockKind::Lock, mode: None, lock, object })
+                    }
+                    None => wrapped(open, body, program, paths, value),
+                };
+            };
             let Some(&object) = body.operands(arguments).first() else { return Event::None };
             let named = lock_path(body, program, paths, object, value);
             // With more than one permit it keeps nobody out.
@@ -124,6 +138,9 @@ fn wrapped(
                 HandsOut::Nothing => Event::Enter(section),
                 HandsOut::Parameter(_) | HandsOut::Closeable | HandsOut::Function => Event::EnterWith(section),
             }
+        }
+        Some(Wrapper::Tries { lock, kind, mode }) => {
+            Event::TryEnter(open(*kind, *mode, (lock.in_caller(paths, &objects, at), None), at, true))
         }
         Some(Wrapper::Gives { lock, kind, mode }) => {
             let object = objects.first().copied().unwrap_or(at);

@@ -18,6 +18,12 @@ pub(super) struct Test {
     when: bool,
 }
 
+impl Test {
+    pub(super) fn is_truth_of(self, value: Value) -> bool {
+        self == Test { value, when: true }
+    }
+}
+
 /// What is held at a point of the code, and what is known there of values that were branched on.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(super) struct State {
@@ -139,6 +145,10 @@ impl State {
             }
             Event::TryEnter(section) => {
                 let test = Some(Test { value, when: true });
+                self.enter(Held { section: *section, certain: false, test });
+            }
+            Event::EnterUnless(section) => {
+                let test = Some(Test { value, when: false });
                 self.enter(Held { section: *section, certain: false, test });
             }
             Event::Convert(section) => {

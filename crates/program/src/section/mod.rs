@@ -4,6 +4,7 @@
 //! instructions do to locks is in `event`, how that flows along paths in `flow`.
 
 mod event;
+mod flag;
 mod flow;
 
 use smallvec::SmallVec;
@@ -71,6 +72,13 @@ pub struct Held {
     pub certain: bool,
     /// What tells whether it is open, where it is not certain.
     test: Option<flow::Test>,
+}
+
+impl Held {
+    /// Whether it is open just where this value is true.
+    pub(crate) fn is_told_by(&self, value: Value) -> bool {
+        self.test.is_some_and(|test| test.is_truth_of(value))
+    }
 }
 
 /// Where locking is not what a reader of the code would expect.
@@ -168,9 +176,11 @@ impl Sections {
     /// The section that an instruction opens.
     pub fn opened_by(&self, value: Value) -> Option<SectionId> {
         match self.events[value.index()] {
-            Event::Enter(section) | Event::EnterWith(section) | Event::TryEnter(section) | Event::Convert(section) => {
-                Some(section)
-            }
+            Event::Enter(section)
+            | Event::EnterWith(section)
+            | Event::TryEnter(section)
+            | Event::EnterUnless(section)
+            | Event::Convert(section) => Some(section),
             _ => None,
         }
     }

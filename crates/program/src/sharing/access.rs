@@ -4,6 +4,7 @@ use super::{FieldAccess, Sharings};
 use crate::class::{FieldId, MethodId, Program};
 use crate::model::Target;
 use crate::outline::{Action, Argument, EventId, Member, Object, Objects, Outline};
+use crate::summary::{is_cursor, is_stepping};
 use crate::thread::{At, Threads, fields_read, held_by};
 
 /// The fields that one method touches.
@@ -77,8 +78,10 @@ impl Finding<'_> {
                         let Some((receiver, rest)) = arguments.split_first() else { continue };
                         let touches = model.access.reads() || model.access.writes();
                         for field in fields_read(library, self.outline, &receiver.objects) {
-                            if touches {
-                                self.touched.found.push((field, access(model.access.writes(), true)));
+                            let is_step =
+                                is_stepping(program, *method) && is_cursor(program, program.field(field).descriptor);
+                            if touches || is_step {
+                                self.touched.found.push((field, access(model.access.writes() || is_step, true)));
                             }
                         }
                         // What it reads or writes of what it is given: a copy, `addAll`.

@@ -330,7 +330,7 @@ impl Following<'_> {
                 };
                 self.flow(&from, to);
             }
-            Action::Lambda { method, arguments } => {
+            Action::Lambda { method, arguments, .. } => {
                 let body = self.calls.hierarchy.resolve_name(self.program, *method);
                 let is_started = self.threads.started.contains(&At { method: self.method, event: id });
                 // Whoever runs it gets what it returns, and may keep it.
@@ -419,7 +419,7 @@ impl Following<'_> {
     fn elements_into(&mut self, functions: &Objects, receiver: &Argument) {
         for object in functions {
             let Object::Event(made) = *object else { continue };
-            let Action::Lambda { method, arguments } = &self.outline.events[made.index()].action else { continue };
+            let Action::Lambda { method, arguments, .. } = &self.outline.events[made.index()].action else { continue };
             let Some(body) = self.calls.hierarchy.resolve_name(self.program, *method) else { continue };
             let from = self.places(&receiver.objects);
             for position in arguments.len()..arguments.len() + 3 {

@@ -42,6 +42,12 @@ impl Sharings<'_> {
         accesses.iter().all(|access| is_own(access) || is_ordered(access)).then_some(id)
     }
 
+    /// Whether each process touches the field of its own object alone, or in order with the others.
+    pub fn is_of_task(self, field: FieldId) -> bool {
+        let accesses = self.accesses(field).iter().filter(|access| !access.is_initial && !access.of_contents);
+        self.own_task(field, &accesses.copied().collect::<Vec<_>>()).is_some()
+    }
+
     /// Whether no two processes of an entry run on one object.
     fn has_own_objects(self, id: EntryId) -> bool {
         let entry = self.threads.entry(id);

@@ -169,6 +169,8 @@ impl<'c> Compose<'c> {
             result_name: vec![None; outline.events.len()],
             result_class: vec![None; outline.events.len()],
             element_of: vec![None; outline.events.len()],
+            element_name: vec![None; outline.events.len()],
+            of_keys: vec![false; outline.events.len()],
             controls: Vec::new(),
             is_used: used(outline),
             is_taken: vec![false; outline.events.len()],
@@ -204,6 +206,10 @@ pub(super) struct Composing<'c, 's> {
     pub(super) result_class: Vec<Option<ClassName>>,
     /// By event: what it goes over, if it yields one element after the other.
     pub(super) element_of: Vec<Option<Name>>,
+    /// By event: what the elements of the stream that it yields are called, or what the `Optional` has.
+    pub(super) element_name: Vec<Option<Name>>,
+    /// By event: whether it yields a map's set of keys, or something that goes over one.
+    pub(super) of_keys: Vec<bool>,
     /// What decides whether the events of a block happen, where that is settled.
     pub(super) controls: Vec<(u32, SectionSet, Influences)>,
     /// By event: whether a condition or the result depends on what it yields.
@@ -443,6 +449,7 @@ impl Composing<'_, '_> {
             is_removal: false,
             is_mapped: false,
             is_keyed: false,
+            is_of_keys: false,
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },
         })
     }
@@ -485,6 +492,6 @@ pub(super) fn extend(mut name: Name, steps: &[NameStep]) -> Name {
     if name.steps.len() + steps.len() > MAX_STEPS {
         return Name::start(Start::Unknown);
     }
-    name.steps.extend(steps.iter().copied());
+    name.steps.extend_from_slice(steps);
     name
 }

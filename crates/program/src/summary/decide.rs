@@ -14,6 +14,8 @@ pub(super) struct Guard {
     follows: Vec<bool>,
     /// It waits until that holds, and does not throw.
     is_awaited: bool,
+    /// By block: whether control gets there only if it threw.
+    caught: Vec<bool>,
 }
 
 impl Composing<'_, '_> {
@@ -75,7 +77,8 @@ impl Composing<'_, '_> {
     /// Notes that a call returns only if something holds.
     pub(super) fn add_guard(&mut self, call: EventId, question: Influences, is_awaited: bool) {
         if !question.is_empty() {
-            self.guards.push(Guard { call, question, follows: self.outline.follows_surely(call), is_awaited });
+            let (follows, caught) = (self.outline.follows_surely(call), self.outline.follows_exception(call));
+            self.guards.push(Guard { call, question, follows, caught, is_awaited });
         }
     }
 
@@ -116,7 +119,7 @@ impl Composing<'_, '_> {
             let call = &self.outline.events[guard.call.index()];
             let comes_later =
                 if call.block == event.block { call.pc < event.pc } else { guard.follows[event.block as usize] };
-            if comes_later {
+            if comes_later || guard.caught.get(event.block as usize) == Some(&true) {
                 all.add_all(&guard.question);
             }
         }

@@ -5,6 +5,7 @@
 use location::{ClassName, FieldName, MethodName};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::handle::{Handles, handles};
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::ir::{Body, Constant, Op};
@@ -27,6 +28,7 @@ pub struct Holdings {
     foreign: FxHashSet<FieldId>,
     /// By final field: the parameter of the only constructor that is kept there as it is.
     kept: FxHashMap<FieldId, u16>,
+    handles: Handles,
 }
 
 impl Holdings {
@@ -69,12 +71,22 @@ impl Holdings {
             }
         }
         fields.retain(|_, holding| *holding != Holding::default());
-        Holdings { fields, foreign, kept }
+        Holdings { fields, foreign, kept, handles: handles(program, calls) }
     }
 
     /// Whether all objects that the field ever holds are made for it, as far as the code tells.
     pub fn is_own(&self, program: &Program, field: FieldName) -> bool {
         program.resolve_field(field).is_some_and(|field| !self.foreign.contains(&field))
+    }
+
+    /// The field that a field updater or `VarHandle` in a field stands for.
+    pub(super) fn handle(&self, program: &Program, holder: FieldName) -> Option<FieldName> {
+        program.resolve_field(holder).and_then(|holder| self.handles.get(&holder).copied())
+    }
+
+    /// Whether a field is touched through a field updater or `VarHandle`, too.
+    pub fn is_handled(&self, program: &Program, field: FieldId) -> bool {
+        self.handles.values().any(|handled| program.resolve_field(*handled) == Some(field))
     }
 
     /// The parameter of the constructor that a field keeps as it is, as long as its object lives.

@@ -1,9 +1,9 @@
 //! Where values come from, as summaries keep it: sets that are shared by all accesses that have them.
 
 use std::ops::Deref;
-use std::sync::Arc;
 
 use smallvec::SmallVec;
+use triomphe::ThinArc;
 
 use super::{Compared, Influence, Root};
 use crate::outline::SectionSet;
@@ -11,19 +11,23 @@ use crate::outline::SectionSet;
 /// More influences than this are cut.
 const MAX_INFLUENCES: usize = 24;
 
-/// Sorted by root, each once. Cheap to clone.
+/// Sorted by root, each once. Cheap to clone, and as small as a pointer: millions are kept.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Influences(Option<Arc<[Influence]>>);
+pub struct Influences(Option<ThinArc<(), Influence>>);
 
 impl Influences {
     pub(super) fn one(root: Root) -> Influences {
-        Influences(Some(Arc::new([Influence { root, ended: SectionSet::default() }])))
+        Influences::of(&[Influence { root, ended: SectionSet::default() }])
+    }
+
+    fn of(all: &[Influence]) -> Influences {
+        Influences(Some(ThinArc::from_header_and_slice((), all)))
     }
 
     /// Whether both are one piece of memory, or empty.
     pub(super) fn is_same(&self, other: &Influences) -> bool {
         match (&self.0, &other.0) {
-            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (Some(a), Some(b)) => a.slice.as_ptr() == b.slice.as_ptr(),
             (None, None) => true,
             _ => false,
         }
@@ -37,7 +41,7 @@ impl Influences {
         let each = self
             .iter()
             .map(|influence| Influence { root: influence.root, ended: influence.ended.union(ended(influence.root)) });
-        Influences(Some(each.collect()))
+        Influences::of(&each.collect::<SmallVec<[Influence; 8]>>())
     }
 }
 
@@ -45,7 +49,7 @@ impl Deref for Influences {
     type Target = [Influence];
 
     fn deref(&self) -> &[Influence] {
-        self.0.as_deref().unwrap_or_default()
+        self.0.as_ref().map_or(&[], |all| &all.slice)
     }
 }
 
@@ -60,20 +64,20 @@ impl<'i> IntoIterator for &'i Influences {
 
 /// Comparisons, shared by all accesses that have them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub struct Comparisons(Option<Arc<[Compared]>>);
+pub struct Comparisons(Option<ThinArc<(), Compared>>);
 
 impl Deref for Comparisons {
     type Target = [Compared];
 
     fn deref(&self) -> &[Compared] {
-        self.0.as_deref().unwrap_or_default()
+        self.0.as_ref().map_or(&[], |all| &all.slice)
     }
 }
 
 impl FromIterator<Compared> for Comparisons {
     fn from_iter<I: IntoIterator<Item = Compared>>(all: I) -> Comparisons {
         let all: SmallVec<[Compared; 4]> = all.into_iter().collect();
-        Comparisons((!all.is_empty()).then(|| all.into_iter().collect()))
+        Comparisons((!all.is_empty()).then(|| ThinArc::from_header_and_iter((), all.into_iter())))
     }
 }
 
@@ -116,7 +120,7 @@ impl Gathering {
     }
 
     pub(super) fn finish(self) -> Influences {
-        if self.all.is_empty() { self.first } else { Influences(Some(Arc::from(self.all.as_slice()))) }
+        if self.all.is_empty() { self.first } else { Influences::of(&self.all) }
     }
 }
 

@@ -148,21 +148,6 @@ impl Composing<'_, '_> {
         descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')) == Some(class)
     }
 
-    /// The events that yield what was taken out of a container, in order.
-    pub(super) fn taken(&self) -> Vec<EventId> {
-        let events = self.is_taken.iter().enumerate();
-        events.filter(|(_, is_taken)| **is_taken).map(|(index, _)| EventId(index as u32)).collect()
-    }
-
-    /// Whether it returns what it took out of a container, and nothing else.
-    pub(super) fn hands_over(&self) -> bool {
-        !self.outline.returned.is_empty()
-            && self.outline.returned.iter().all(|object| match object {
-                Object::Event(event) => self.is_taken[event.index()],
-                _ => false,
-            })
-    }
-
     /// Adds a read of the method itself; tells where what it yields comes from.
     pub(super) fn read(
         &mut self,
@@ -192,5 +177,5 @@ impl Composing<'_, '_> {
 
 /// Whether only the method itself has a name for the object, or for what it is a part of.
 pub(super) fn is_local(name: &Name) -> bool {
-    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Local(_))
+    matches!(name.start, Start::New(_) | Start::Result(_) | Start::Element(_) | Start::Local(_))
 }

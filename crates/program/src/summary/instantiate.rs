@@ -43,11 +43,11 @@ impl Composing<'_, '_> {
             arguments[1..].iter().for_each(|argument| self.given(&mut given, argument, held));
             self.add_run(Run { parameter: *parameter, given: given.finish(), held });
         }
-        if let Some((target, mut given)) = self.lambda(arguments.first()) {
+        if let Some(Function { targets, captured: mut given, .. }) = self.lambda(arguments.first()) {
             given.extend(arguments[1..].iter().cloned());
-            if let Some(callee) = (self.known)(target) {
+            for callee in targets.into_iter().filter_map(|target| (self.known)(target)) {
                 is_known = true;
-                self.instantiate(id, event, &given, callee, Around::Caller, &Influences::default());
+                self.instantiate(id, event, &given, callee, Around::Caller, Outside::default());
             }
         }
         for target in targets.known() {
@@ -57,7 +57,7 @@ impl Composing<'_, '_> {
             }
             if let Some(callee) = (self.known)(*target) {
                 is_known = true;
-                self.instantiate(id, event, arguments, callee, Around::Caller, &Influences::default());
+                self.instantiate(id, event, arguments, callee, Around::Caller, Outside::default());
             }
         }
         if !is_known && !self.library_call(id, event, method, arguments) {
@@ -85,12 +85,13 @@ impl Composing<'_, '_> {
     }
 
     /// The code of a lambda that was made in this method, and what it captured.
-    pub(super) fn lambda(&self, argument: Option<&Argument>) -> Option<(MethodId, Vec<Argument>)> {
+    pub(super) fn lambda(&self, argument: Option<&Argument>) -> Option<Function> {
         let [Object::Event(made)] = argument?.objects.as_slice() else { return None };
         match &self.outline.events.get(made.index())?.action {
-            Action::Lambda { method, arguments } => {
-                let target = self.calls.hierarchy.resolve_name(self.program, *method)?;
-                Some((target, arguments.clone()))
+            Action::Lambda { kind, method, arguments, .. } => {
+                let targets = self.calls.lambda_targets(self.program, *method);
+                let targets = targets.known().iter().copied().collect();
+                Some(Function { kind: *kind, method: *method, targets, captured: arguments.clone() })
             }
             _ => None,
         }
@@ -104,7 +105,9 @@ impl Composing<'_, '_> {
                 None => Name::start(Start::Unknown),
             },
             Start::Static(_) | Start::Class(_) => Name::start(name.start),
-            Start::New(_) | Start::Result(_) | Start::Local(_) | Start::Unknown => Name::start(Start::Unknown),
+            Start::New(_) | Start::Result(_) | Start::Element(_) | Start::Local(_) | Start::Unknown => {
+                Name::start(Start::Unknown)
+            }
         };
         // An element's position is a register of the callee.
         if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
@@ -113,7 +116,7 @@ impl Composing<'_, '_> {
         self.settle(&extend(start, &name.steps))
     }
 
-    /// Puts a callee's summary in at a call; `rest` says where parameters come from that are not among the arguments.
+    /// Puts a callee's summary in at a call.
     pub(super) fn instantiate(
         &mut self,
         id: EventId,
@@ -121,7 +124,7 @@ impl Composing<'_, '_> {
         arguments: &[Argument],
         callee: &Summary,
         around: Around,
-        rest: &Influences,
+        outside: Outside<'_>,
     ) {
         let mut held = self.sections(event.held);
         match around {
@@ -164,13 +167,21 @@ impl Composing<'_, '_> {
                 |set| mapped(set, &sections),
             );
         }
-        let control =
+        let mut control =
             if is_full || callee.accesses.is_empty() { Influences::default() } else { self.control(id, event) };
         let is_bare = is_full || callee.accesses.is_empty();
+        if let Some(decided) = outside.decided.filter(|decided| !decided.is_empty()) {
+            let mut all = Gathering::default();
+            all.add_all(&control);
+            all.add_all(&self.brought_to(decided.clone(), held));
+            control = all.finish();
+        }
         let asked = if is_bare { Influences::default() } else { self.guards(event) };
         let awaited = if is_bare { Influences::default() } else { self.awaited(event) };
         let writes = !is_full && callee.accesses.iter().any(|access| access.is_write);
         let compared = if writes { self.compared(event) } else { Comparisons::default() };
+        let none = Influences::default();
+        let rest = outside.rest.unwrap_or(&none);
         let mut through =
             Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held, known: Vec::new() };
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
@@ -226,6 +237,7 @@ impl Composing<'_, '_> {
                 is_removal: access.is_removal,
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
+                is_of_keys: access.is_of_keys,
                 compared: if access.compared.is_empty() {
                     if access.is_write { compared.clone() } else { Comparisons::default() }
                 } else {
@@ -284,15 +296,34 @@ impl Composing<'_, '_> {
         self.add_guard(id, awaited, true);
         for run in runs {
             let function = arguments.get(usize::from(run.parameter));
-            if let Some((target, captured)) = self.lambda(function) {
-                if let Some(body) = (self.known)(target) {
-                    self.instantiate(id, event, &captured, body, Around::Sections(run.held), &run.given);
+            if let Some(Function { targets, captured, .. }) = self.lambda(function) {
+                for body in targets.into_iter().filter_map(|target| (self.known)(target)) {
+                    let given = Outside { rest: Some(&run.given), decided: None };
+                    self.instantiate(id, event, &captured, body, Around::Sections(run.held), given);
                 }
             } else if let Some([Object::Parameter(parameter)]) = function.map(|argument| argument.objects.as_slice()) {
                 self.add_run(Run { parameter: *parameter, ..run });
             }
         }
     }
+}
+
+/// A lambda or method reference.
+pub(super) struct Function {
+    pub(super) kind: CallKind,
+    pub(super) method: MethodName,
+    /// The program's code that it may run.
+    pub(super) targets: SmallVec<[MethodId; 1]>,
+    pub(super) captured: Vec<Argument>,
+}
+
+/// What a function gets from the code that runs it.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Outside<'i> {
+    /// Where parameters come from that are not among the arguments.
+    pub(super) rest: Option<&'i Influences>,
+    /// What decides whether it is run.
+    pub(super) decided: Option<&'i Influences>,
 }
 
 /// What is held around a callee.

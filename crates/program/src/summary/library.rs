@@ -1,17 +1,20 @@
 //! Calls of library code: what its model says, put into a summary.
 
-use location::MethodName;
+use classfile::CallKind;
+use location::{MethodName, Symbol};
 use smallvec::SmallVec;
 
 use super::compose::Composing;
+use super::handle::Named;
 use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
-use super::instantiate::Around;
+use super::instantiate::{Around, Function, Outside};
 use super::{Access, Comparisons, Influences, Root, SummarySection};
+use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -32,10 +35,14 @@ impl Composing<'_, '_> {
         if let Some(section) = receiver.section {
             model = model.within(section);
         }
-        if model.target == Target::Named {
+        let named = if model.target == Target::Named { self.named(arguments) } else { None };
+        if model.target == Target::Named && named.is_none() {
             // Which variable a handle or updater stands for is not known here: the call only passes values on.
             model =
                 CallModel { access: model::Access::None, section: Section::None, returns: Returns::Computed, ..model };
+        }
+        if self.is_step(method, arguments) {
+            model = CallModel { access: model::Access::Update, returns: Returns::Removed, ..model };
         }
         let is_static = arguments.len() == self.parameter_count(method);
         let mut object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
@@ -43,27 +50,46 @@ impl Composing<'_, '_> {
             model = model.within(Section::Own);
             object = Some(map);
         }
+        if let Some(named) = named {
+            object = Some(named.lock);
+        }
         if let (Target::Viewed, Returns::FromState) = (model.target, model.returns) {
             self.element_of[id.index()] = object.clone();
         }
-        let section = self.library_section(id, event, model, object.as_ref());
+        let is_key_set =
+            matches!(self.program.names.text(method.name), "keySet" | "navigableKeySet" | "descendingKeySet" | "keys");
+        let is_onward = matches!(model.returns, Returns::View(_)) || model.target == Target::Viewed;
+        self.of_keys[id.index()] = is_key_set || is_onward && self.are_keys(arguments.first());
+        let section = self.library_section(id, event, model.section, object.as_ref());
         let skip = usize::from(!is_static);
-        self.is_taken[id.index()] = match model.returns {
-            Returns::Removed => true,
-            Returns::Replaced(index) => {
-                arguments.get(usize::from(index) + skip).is_some_and(|argument| argument.objects.is_empty())
-            }
-            _ => false,
-        };
+        self.take_out(id, event, model, method, arguments, skip);
         let computed = self.run_functions(id, event, model, section, arguments, skip);
         self.influence[id.index()] = Influences::default();
         self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
         self.library_result(id, model, object, arguments, skip, &computed);
+        self.name_element(id, method, arguments);
         true
+    }
+
+    /// Whether an argument is a map's set of keys, or goes over one.
+    fn are_keys(&self, argument: Option<&Argument>) -> bool {
+        match argument.map(|argument| argument.objects.as_slice()) {
+            Some([Object::Event(event)]) => self.of_keys[event.index()],
+            _ => false,
+        }
     }
 
     fn parameter_count(&self, method: MethodName) -> usize {
         classfile::split_method(self.program.names.text(method.descriptor)).map_or(0, |(count, _)| count)
+    }
+
+    /// Whether a call moves an iterator on that a field holds: whoever comes next gets another element.
+    fn is_step(&self, method: MethodName, arguments: &[Argument]) -> bool {
+        is_stepping(self.program, method)
+            && arguments.first().is_some_and(|first| {
+                let field = crate::variable::holder(&self.settle(&first.name));
+                field.is_some_and(|field| is_cursor(self.program, field.descriptor))
+            })
     }
 
     /// What is known of the object that an argument is.
@@ -100,10 +126,10 @@ impl Composing<'_, '_> {
         &mut self,
         id: EventId,
         event: &Event,
-        model: CallModel,
+        section: Section,
         object: Option<&Name>,
     ) -> Option<usize> {
-        let kind = match model.section {
+        let kind = match section {
             Section::None => return None,
             Section::Monitor => LockKind::Monitor,
             Section::Own => LockKind::Own,
@@ -148,6 +174,26 @@ impl Composing<'_, '_> {
             self.given(&mut given, argument, held);
         }
         let given = given.finish();
+        // What is expected is compared, and not written; nor is the place in an array.
+        let expected = match model.revalidates {
+            Some(Revalidation::Expects(index)) => Some(index),
+            _ => None,
+        };
+        let named = if model.target == Target::Named { self.named(arguments) } else { None };
+        let is_of_object = matches!(&named, Some(Named { member: Member::Field(_), .. }));
+        let place = if is_of_object { Some(0) } else { model.key.filter(|_| model.state == State::Value) };
+        let stored = if expected.is_some() || place.is_some() {
+            let mut stored = Gathering::default();
+            stored.add_all(computed);
+            for (index, argument) in (0u8..).zip(arguments.iter().skip(skip)) {
+                if Some(index) != expected && Some(index) != place {
+                    self.given(&mut stored, argument, held);
+                }
+            }
+            stored.finish()
+        } else {
+            given.clone()
+        };
         let expects = match model.revalidates {
             Some(Revalidation::Expects(index)) => arguments
                 .get(usize::from(index) + skip)
@@ -162,7 +208,8 @@ impl Composing<'_, '_> {
         };
         for effect in model.effects() {
             let base = match effect.target {
-                Target::Receiver | Target::Viewed | Target::Named => object.cloned(),
+                Target::Receiver | Target::Viewed => object.cloned(),
+                Target::Named => named.as_ref().map(|named| named.base.clone()),
                 Target::Argument(index) => {
                     arguments.get(usize::from(index) + skip).map(|argument| self.settle(&argument.name))
                 }
@@ -173,6 +220,13 @@ impl Composing<'_, '_> {
                 base = first.clone();
                 others = rest;
             }
+            let mut held = held;
+            if let Target::Argument(index) = effect.target
+                && let Some(argument) = arguments.get(usize::from(index) + skip)
+                && let Some(section) = self.argument_section(id, event, argument, &base)
+            {
+                held.insert(section);
+            }
             let mut seen = None;
             for is_write in [false, true] {
                 if (is_write && !effect.access.writes()) || (!is_write && !self.is_read(model, effect.access)) {
@@ -180,14 +234,18 @@ impl Composing<'_, '_> {
                 }
                 let mut value = Gathering::default();
                 if is_write {
-                    value.add_all(&given);
-                    if let Some(read) = seen {
+                    value.add_all(&stored);
+                    // What is written where something was expected does not depend on what was there.
+                    if let Some(read) = seen.filter(|_| expected.is_none()) {
                         value.add_all(&Influences::one(Root::Access(read)));
                     }
                 }
                 let access = Access {
                     base: base.clone(),
-                    member: member(effect.state),
+                    member: match (&named, effect.target) {
+                        (Some(named), Target::Named) => named.member,
+                        _ => member(effect.state),
+                    },
                     is_write,
                     spot: self.spot(event.pc, event.line),
                     event: id,
@@ -207,6 +265,10 @@ impl Composing<'_, '_> {
                     is_removal: is_write && is_removal,
                     is_mapped: model.returns == Returns::Removed,
                     is_keyed: model.key.is_some(),
+                    is_of_keys: match effect.target {
+                        Target::Argument(index) => self.are_keys(arguments.get(usize::from(index) + skip)),
+                        _ => self.are_keys(arguments.first()),
+                    },
                     compared: if is_write { self.compared(event) } else { Comparisons::default() },
                 };
                 let chosen: SmallVec<[Access; 2]> =
@@ -228,8 +290,19 @@ impl Composing<'_, '_> {
         }
     }
 
+    /// The section that a call is on a container which it is given: `new ArrayList<>(shared)` asks it for all it has.
+    fn argument_section(&mut self, id: EventId, event: &Event, argument: &Argument, name: &Name) -> Option<usize> {
+        let holding = self.holding(argument);
+        let by_class = holding.class.map(|class| self.calls.section_of(self.program, class));
+        let section = holding.section.or(by_class).filter(|section| *section != Section::None)?;
+        if name.is_unknown() || is_local(name) {
+            return None;
+        }
+        self.library_section(id, event, section, Some(name))
+    }
+
     /// Whether a call removes the object that it is given, or those in a collection.
-    fn is_removal(&self, event: &Event) -> bool {
+    pub(super) fn is_removal(&self, event: &Event) -> bool {
         let Action::Call { method, .. } = &event.action else { return false };
         let names = &self.program.names;
         let descriptor = names.text(method.descriptor);
@@ -320,14 +393,51 @@ impl Composing<'_, '_> {
         arguments[..skip.min(arguments.len())].iter().for_each(|argument| self.given(&mut elements, argument, held));
         let elements = elements.finish();
         let mut computed = Gathering::default();
+        // An `Optional` that is empty runs nothing, nor does a stream that has nothing left.
+        let decides = model.returns == Returns::Computed || model.target == Target::Viewed;
+        let outside = Outside { rest: Some(&elements), decided: Some(&elements).filter(|_| decides) };
         for (index, around) in functions {
-            let Some((target, captured)) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
-            let Some(body) = (self.known)(target) else { continue };
+            let Some(mut function) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
+            if let Some(carrier) = arguments.first().filter(|_| decides)
+                && let Some(name) = self.element(carrier)
+            {
+                let (sources, objects) = (carrier.sources.clone(), std::iter::once(Object::Unknown).collect());
+                function.captured.push(Argument { name, sources, made: None, objects });
+            }
             self.influence[id.index()] = Influences::default();
-            self.instantiate(id, event, &captured, body, around, &elements);
+            let mut is_known = false;
+            for body in function.targets.iter().filter_map(|target| (self.known)(*target)) {
+                is_known = true;
+                self.instantiate(id, event, &function.captured, body, around, outside);
+            }
+            if !is_known && !matches!(around, Around::Nothing) {
+                self.run_library(id, event, &function, arguments.first());
+            }
             computed.add_all(&self.influence[id.index()]);
         }
         computed.finish()
+    }
+
+    /// A method reference to library code, such as `seen::contains`: what it is given comes from where `source` comes
+    /// from.
+    fn run_library(&mut self, id: EventId, event: &Event, function: &Function, source: Option<&Argument>) {
+        let at = id.index();
+        let (taken, element, name) = (self.is_taken[at], self.element_of[at].clone(), self.result_name[at].clone());
+        let mut arguments = function.captured.clone();
+        let count = self.parameter_count(function.method) + usize::from(function.kind != CallKind::Static);
+        let given = Argument {
+            name: Name::start(Start::Unknown),
+            sources: source.map(|source| source.sources.clone()).unwrap_or_default(),
+            made: None,
+            objects: std::iter::once(Object::Unknown).collect(),
+        };
+        arguments.resize(count.max(arguments.len()), given);
+        if function.kind != CallKind::Special {
+            self.library_call(id, event, function.method, &arguments);
+        }
+        self.is_taken[at] = taken;
+        self.element_of[at] = element;
+        self.result_name[at] = name;
     }
 }
 
@@ -366,4 +476,23 @@ fn member(state: State) -> Member {
         State::Elements => Member::Elements,
         other => Member::State(other),
     }
+}
+
+/// Whether a call moves an iterator on.
+pub(crate) fn is_stepping(program: &Program, method: MethodName) -> bool {
+    matches!(
+        program.names.text(method.name),
+        "next" | "nextElement" | "nextInt" | "nextLong" | "nextDouble" | "previous"
+    ) && is_iterator(program.names.text(method.class.0))
+}
+
+/// Whether what a field holds is an iterator.
+pub(crate) fn is_cursor(program: &Program, descriptor: Symbol) -> bool {
+    let name = program.names.text(descriptor).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+    name.is_some_and(is_iterator)
+}
+
+fn is_iterator(class: &str) -> bool {
+    matches!(class, "java/util/Iterator" | "java/util/ListIterator" | "java/util/Enumeration")
+        || class.starts_with("java/util/PrimitiveIterator$")
 }

@@ -9,13 +9,16 @@
 
 mod compose;
 mod decide;
+mod element;
 mod explore;
+mod handle;
 mod holding;
 mod influences;
 mod inside;
 mod instantiate;
 mod library;
 mod order;
+mod taken;
 mod uses;
 mod waits;
 
@@ -28,6 +31,7 @@ pub use compose::Summaries;
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
 pub use influences::{Comparisons, Influences};
+pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
 pub(crate) use order::components_of;
 pub use uses::{LateUse, LateUseKind};
@@ -121,6 +125,8 @@ pub struct Access {
     pub is_mapped: bool,
     /// Of a library object: it touches what one key or element stands for, and no more.
     pub is_keyed: bool,
+    /// Of a map: it reads which keys there are, and no more.
+    pub is_of_keys: bool,
     /// Of a write: the comparisons that must have come out in one way for it to happen.
     pub compared: Comparisons,
 }
@@ -171,7 +177,7 @@ pub struct Summary {
     pub returns: Option<Name>,
     /// The class of the result, if it is always a new object of one class.
     pub makes: Option<ClassName>,
-    /// It returns what it took out of a container: the caller owns it.
+    /// It returns what it took out of a container, or a new object that it has not shown to others: the caller owns it.
     pub hands_over: bool,
     /// Events that yield what was taken out of a container, in order.
     pub taken: Vec<EventId>,

@@ -30,7 +30,6 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     let graph = Graph::of(program, calls, &started, &run, &callbacks);
     let components = graph.components(|_| true);
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
-    let mut rows = Rows::of_roots(&graph, &components, &roots);
     let mut open = Vec::new();
     if world != World::Closed {
         // What only may be called, by one of many targets or by the library, closes no class.
@@ -51,9 +50,9 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
                 objects: Vec::new(),
             });
             roots.push(open.clone());
-            rows = Rows::of_roots(&graph, &components, &roots);
         }
     }
+    let rows = Rows::of_roots(&graph, &components, &roots);
     let repeats = Repeats::of(&finder, &graph, &components, &rows, &entries, &started, &sites.starts);
     times::serials(&mut entries, &rows, &repeats);
     times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);

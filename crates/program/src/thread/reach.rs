@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bits::Bits;
 use super::callback::{Callback, called_by};
 use super::{EntryId, EntryList};
-use crate::calls::{Calls, Targets};
+use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::supertypes;
 use crate::model::linearize;
@@ -76,14 +76,12 @@ impl Graph {
             if program.is_checked(own) && program.method(method).name == constructor {
                 graph.callees.extend(&back[own.0 as usize]);
             }
-            for (kind, called) in &mentions.calls {
-                if calls.targets(program, *kind, *called) == Targets::Many {
-                    let number = *many.entry(*called).or_insert_with(|| {
-                        calls_with_many.push(*called);
-                        calls_with_many.len() as u32 - 1
-                    });
-                    graph.callees.push(MethodId(methods as u32 + number));
-                }
+            for called in calls.with_many_targets(method) {
+                let number = *many.entry(*called).or_insert_with(|| {
+                    calls_with_many.push(*called);
+                    calls_with_many.len() as u32 - 1
+                });
+                graph.callees.push(MethodId(methods as u32 + number));
             }
             graph.close(start);
         }

@@ -31,7 +31,7 @@ impl<'f> Finder<'f> {
         for maker in self.calls.callers(body) {
             for (index, event) in self.outline(*maker).into_iter().flat_map(|outline| outline.events.iter().enumerate())
             {
-                let Action::Lambda { method, arguments } = &event.action else { continue };
+                let Action::Lambda { method, arguments, .. } = &event.action else { continue };
                 let is_beyond = usize::from(position) >= arguments.len();
                 if is_beyond && self.calls.hierarchy.resolve_name(self.program, *method) == Some(body) {
                     let made = At { method: *maker, event: EventId(index as u32) };

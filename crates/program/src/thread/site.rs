@@ -128,7 +128,7 @@ impl Finder<'_> {
         let Some(outline) = self.outline(method) else { return (starts, joins) };
         for (index, event) in outline.events.iter().enumerate() {
             let at = At { method, event: EventId(index as u32) };
-            if let Action::Lambda { method: called, arguments } = &event.action {
+            if let Action::Lambda { method: called, arguments, .. } = &event.action {
                 let (start, join) = self.referred(at, event, *called, arguments);
                 starts.extend(start);
                 joins.extend(join);

@@ -411,7 +411,7 @@ impl<'f> Finder<'f> {
                     {
                         arguments
                     }
-                    Action::Lambda { method: made, arguments }
+                    Action::Lambda { method: made, arguments, .. }
                         if made.name == name.name && made.descriptor == name.descriptor =>
                     {
                         arguments

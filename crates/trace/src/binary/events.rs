@@ -85,11 +85,17 @@ impl Encoder {
         self.site = SiteId(0);
     }
 
+    pub(super) fn set_thread(&mut self, thread: ThreadId) {
+        self.thread = Some(thread);
+    }
+
+    #[inline]
     pub(super) fn segment(&mut self, segment: u64) {
         self.bytes.push(SEGMENT | SAME_SITE);
         put(&mut self.bytes, segment);
     }
 
+    #[inline]
     pub(super) fn event(&mut self, event: &Event) {
         self.count += 1;
         let at = self.bytes.len();
@@ -115,6 +121,7 @@ impl Encoder {
     }
 
     /// The order of the event before, in a stream.
+    #[inline]
     pub(super) fn order(&mut self, order: Order) {
         let bytes = &mut self.bytes;
         match order {
@@ -144,6 +151,7 @@ impl Encoder {
         }
     }
 
+    #[inline]
     fn action(&mut self, action: Action) -> u8 {
         let bytes = &mut self.bytes;
         match action {

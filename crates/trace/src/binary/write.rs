@@ -96,6 +96,42 @@ impl<W: Write> OrderedWriter<W> {
     }
 }
 
+/// Events of one thread that are put together for a chunk.
+pub struct ThreadEvents {
+    encoder: Encoder,
+    thread: ThreadId,
+    segment: Option<u64>,
+}
+
+impl ThreadEvents {
+    pub fn new(thread: ThreadId) -> ThreadEvents {
+        ThreadEvents { encoder: Encoder::of_thread(thread), thread, segment: None }
+    }
+
+    /// Forgets what it has, and goes on with events of this thread.
+    pub fn begin(&mut self, thread: ThreadId) {
+        self.encoder.clear();
+        self.encoder.set_thread(thread);
+        self.thread = thread;
+        self.segment = None;
+    }
+
+    pub fn count(&self) -> u32 {
+        self.encoder.count
+    }
+
+    /// Adds an event of the thread, with its segment and its order.
+    #[inline]
+    pub fn push(&mut self, event: &Event, segment: u64, order: Order) {
+        if self.segment != Some(segment) {
+            self.encoder.segment(segment);
+            self.segment = Some(segment);
+        }
+        self.encoder.event(&Event { thread: self.thread, ..*event });
+        self.encoder.order(order);
+    }
+}
+
 /// Writes each thread's events as the thread made them, in whatever order the threads' buffers become full.
 pub struct StreamWriter<W: Write> {
     output: Output<W>,
@@ -108,19 +144,20 @@ impl<W: Write> StreamWriter<W> {
 
     /// Writes one chunk of a thread's events, each with its segment and its order.
     pub fn chunk(&mut self, thread: ThreadId, events: &[(Event, u64, Order)], tables: &Tables) -> io::Result<()> {
-        self.output.rows(tables)?;
-        let mut encoder = Encoder::of_thread(thread);
-        let mut segment = None;
-        for (event, own, order) in events {
-            if segment != Some(*own) {
-                encoder.segment(*own);
-                segment = Some(*own);
-            }
-            encoder.event(&Event { thread, ..*event });
-            encoder.order(*order);
+        let mut encoded = ThreadEvents::new(thread);
+        for (event, segment, order) in events {
+            encoded.push(event, *segment, *order);
         }
-        let head = Head { kind: Kind::Stream, stream: thread.0, events: encoder.count };
-        self.output.chunk(head, &encoder.bytes)
+        self.write(&mut encoded, tables)
+    }
+
+    /// Writes what was put together as one chunk, and makes it empty.
+    pub fn write(&mut self, events: &mut ThreadEvents, tables: &Tables) -> io::Result<()> {
+        self.output.rows(tables)?;
+        let head = Head { kind: Kind::Stream, stream: events.thread.0, events: events.encoder.count };
+        self.output.chunk(head, &events.encoder.bytes)?;
+        events.begin(events.thread);
+        Ok(())
     }
 
     /// Where the finished chunks went.

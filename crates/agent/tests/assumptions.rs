@@ -1,0 +1,63 @@
+//! What is taken for granted, by annotation and by option: each makes a unit right that is not right without it.
+#![allow(clippy::unwrap_used, reason = "a failure here is a failed test")]
+
+mod support;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use fixture::{Answer, workspace};
+use support::{fissure, jdks, temporary};
+
+/// The methods that are reported, and those of them that only `reduction` reports: others may see in a run that what is
+/// taken for granted is not so.
+fn reported(java: &Path, classes: &Path, options: &[String]) -> (BTreeSet<String>, BTreeSet<String>) {
+    let folder = temporary("assumptions");
+    let file = folder.join("report.json");
+    let mut run = Command::new(fissure());
+    run.args(["run", "--format", "json", "--units", "export+synch", "--output"]).arg(&file).args(options);
+    let output = run.arg("--").arg(java).arg("-cp").arg(classes).arg("Assume").output().unwrap();
+    let report = fs::read_to_string(&file).unwrap_or_else(|trouble| panic!("{trouble}: {output:?}"));
+    let _ = fs::remove_dir_all(folder);
+    let names: Vec<String> = Answer::all(&report).unwrap().iter().map(Answer::name).collect();
+    let all = names.iter().filter_map(|name| Some(name.split_once(' ')?.0.to_owned())).collect();
+    let only = names.iter().filter_map(|name| name.strip_suffix(" not-atomic")).map(str::to_owned).collect();
+    (all, only)
+}
+
+#[test]
+fn what_is_taken_for_granted_is_not_reported() {
+    let source = workspace().join("fixtures/assumptions/Assume.java");
+    let text = fs::read_to_string(&source).unwrap();
+    let listed = |word: &str| -> BTreeSet<String> {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("//@ {word}: "))).unwrap();
+        line.split(", ").map(str::to_owned).collect()
+    };
+    let (leaves, finds, unless) = (listed("leaves"), listed("finds"), listed("finds unless configured"));
+    let jdk = jdks().into_iter().next().unwrap();
+    let classes = temporary("assumptions-classes");
+    let javac = Command::new(jdk.program("javac")).args(["-g", "-d"]).arg(&classes).arg(&source).status().unwrap();
+    assert!(javac.success());
+    let java = jdk.program("java");
+
+    let (all, only) = reported(&java, &classes, &[]);
+    assert!(finds.is_subset(&all), "missing {:?}", finds.difference(&all));
+    assert!(leaves.is_disjoint(&only), "false {:?}", leaves.intersection(&only));
+
+    let line = 1 + text.lines().position(|line| line.contains("line that the configuration names")).unwrap();
+    let line = format!("Assume.java:{line}");
+    let options = [
+        ["--assume-atomic", "Assume.unmarkedStep"],
+        ["--assume-mover", "unmarkedLog"],
+        ["--assume-guarded", "Assume.unguarded"],
+        ["--no-warn", "Assume.loud"],
+        ["--no-warn", &line],
+    ];
+    let options: Vec<String> = options.concat().into_iter().map(str::to_owned).collect();
+    let (all, only) = reported(&java, &classes, &options);
+    assert!(unless.is_disjoint(&only), "false {:?}", unless.intersection(&only));
+    let rest: BTreeSet<String> = finds.difference(&unless).cloned().collect();
+    assert!(rest.is_subset(&all), "missing {:?}", rest.difference(&all));
+}

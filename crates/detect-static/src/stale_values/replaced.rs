@@ -1,0 +1,162 @@
+//! What is read in one section and overwritten in the next, while the old value goes on: `n = count(); count(0); return n;`.
+//! What another thread wrote in between is neither in the old value nor in the new one.
+
+use program::outline::{Action, Argument, EventId, Member, Origin, Outline, Sources};
+use program::summary::{Access, AccessId, Root};
+use program::{LockKind, Variable};
+
+use super::rules::{Looking, Stale, Use};
+
+/// Operations that leave nothing of what was there.
+const OVERWRITING: [&str; 6] = ["clear", "set", "lazySet", "removeAllElements", "setLength", "reset"];
+
+impl Looking<'_> {
+    /// Reads whose value goes on although the variable is overwritten in a later section.
+    pub(super) fn replaced(&self) -> Vec<Stale> {
+        let mut found = Vec::new();
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
+        for (index, write) in self.summary.accesses.iter().enumerate() {
+            if !write.is_write || write.held.is_empty() || !self.overwrites(write) {
+                continue;
+            }
+            let Some(written) = self.shared(write) else { continue };
+            for (number, read) in self.summary.accesses.iter().enumerate() {
+                if read.is_write || read.event == write.event || !read.base.same(&write.base) {
+                    continue;
+                }
+                let waited = || self.apart_by_wait(outline, read, write).map(|section| (section, section));
+                let Some((first, second)) = self.apart(read, write).or_else(waited) else { continue };
+                // What the read decides is told as such.
+                let id = Root::Access(AccessId(number as u32));
+                let is_decided = write.control.iter().chain(&write.guards).any(|influence| influence.root == id);
+                if is_decided
+                    || self.variable(read) != Some(written)
+                    || !self.goes_on(outline, AccessId(number as u32), read, write)
+                    || first != second && self.is_seen_again(write, written)
+                {
+                    continue;
+                }
+                let (read, write) = (AccessId(number as u32), AccessId(index as u32));
+                found.push(Stale { read, write, first, second, how: Use::Written, variable: written, written });
+            }
+        }
+        found
+    }
+
+    /// Whether a write leaves nothing of what was there, and does not depend on it.
+    fn overwrites(&self, write: &Access) -> bool {
+        let is_whole = match write.member {
+            Member::Field(_) | Member::Static(_) => true,
+            Member::State(_) if !write.is_keyed && !write.is_compound => {
+                self.called_at(write).is_some_and(|name| OVERWRITING.contains(&name))
+            }
+            _ => false,
+        };
+        let of_itself = |root: Root| match root {
+            Root::Access(read) => self.variable(self.access(read)) == self.variable(write),
+            Root::Parameter(_) => false,
+        };
+        is_whole && !write.value.iter().any(|influence| of_itself(influence.root))
+    }
+
+    /// The name of the library method that does an access.
+    fn called_at(&self, access: &Access) -> Option<&str> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, access.spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        let event = outline.events.iter().find(|event| event.pc == access.spot.pc)?;
+        match &event.action {
+            Action::Call { method, .. } => Some(self.whole.program.names.text(method.name)),
+            _ => None,
+        }
+    }
+
+    /// The sections on one lock that keep a read and a write apart. A volatile field that is read and set says nothing.
+    fn apart(&self, read: &Access, write: &Access) -> Option<(usize, usize)> {
+        let sections = &self.summary.sections;
+        let is_plain = |section: usize| {
+            sections[section].kind != LockKind::Own || matches!(read.member, Member::State(_) | Member::Elements)
+        };
+        read.held.iter().filter(|first| !write.held.contains(*first) && is_plain(*first)).find_map(|first| {
+            let second = write.held.iter().find(|second| {
+                let (earlier, later) = (&sections[first], &sections[*second]);
+                !read.held.contains(*second) && earlier.kind == later.kind && earlier.lock.same(&later.lock)
+            })?;
+            Some((first, second))
+        })
+    }
+
+    /// The section in which a wait lets others in between a read and a write.
+    fn apart_by_wait(&self, outline: &Outline, read: &Access, write: &Access) -> Option<usize> {
+        let both = read.held.intersection(write.held);
+        self.summary.waits.iter().find_map(|waiting| {
+            let section = both.intersection(waiting.sections).iter().next()?;
+            let is_between = read.event < waiting.event
+                && outline.may_follow(read.event, waiting.event)
+                && outline.leads_to(waiting.event, write.event, &[read.event]);
+            is_between.then_some(section)
+        })
+    }
+
+    /// Whether what was read goes on past the write: it is the result, or is used beside the new value, or in place of
+    /// what has been cleared.
+    fn goes_on(&self, outline: &Outline, id: AccessId, read: &Access, write: &Access) -> bool {
+        let origin = Origin::Event(read.event);
+        let has = |sources: &Sources, origin: Origin| sources.iter().any(|source| source.origin == origin);
+        let (reading, writing) = (&outline.events[read.event.index()], &outline.events[write.event.index()]);
+        // Whoever reads comes to the write, unless what was read says otherwise.
+        let is_decided = writing.control.iter().all(|condition| {
+            reading.control.contains(condition) || has(&outline.conditions[*condition as usize].sources, origin)
+        });
+        let is_kept = self.summary.accesses[id.index()].event == read.event;
+        if !is_decided || !is_kept || !outline.leads_to(read.event, write.event, &[]) {
+            return false;
+        }
+        // What the write itself yields is not the old value.
+        let is_apart = outline.result.iter().any(|source| source.origin != Origin::Event(write.event));
+        let returned = is_apart && self.summary.result.iter().any(|influence| influence.root == Root::Access(id));
+        returned || self.is_used_beside(outline, origin, read, write)
+    }
+
+    /// Whether the old value is given to code that others notice, after the write; together with the new one if there is
+    /// a new one.
+    fn is_used_beside(&self, outline: &Outline, origin: Origin, read: &Access, write: &Access) -> bool {
+        let has = |argument: &Argument, origin: Origin| argument.sources.iter().any(|one| one.origin == origin);
+        let new: Vec<Origin> = match &outline.events[write.event.index()].action {
+            Action::Call { arguments, .. } => {
+                arguments.iter().skip(1).flat_map(|argument| &argument.sources).map(|source| source.origin).collect()
+            }
+            Action::Write { value, .. } => value.iter().map(|source| source.origin).collect(),
+            _ => Vec::new(),
+        };
+        outline.events.iter().enumerate().any(|(index, event)| {
+            let id = EventId(index as u32);
+            let arguments = match &event.action {
+                Action::Call { method, arguments, .. } => {
+                    let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                    let is_quiet = model.is_some_and(|model| model.sink.is_some() || !model.access.writes());
+                    if is_quiet {
+                        return false;
+                    }
+                    arguments
+                }
+                Action::Lambda { arguments, .. } => arguments,
+                _ => return false,
+            };
+            id != write.event
+                && id != read.event
+                && arguments.iter().any(|argument| has(argument, origin))
+                && (new.is_empty() || new.iter().all(|new| arguments.iter().any(|argument| has(argument, *new))))
+                && outline.may_follow(write.event, id)
+        })
+    }
+
+    /// Whether the section of the write has looked for itself.
+    fn is_seen_again(&self, write: &Access, variable: Variable) -> bool {
+        self.summary.accesses.iter().any(|read| {
+            !read.is_write
+                && !read.held.intersection(write.held).is_empty()
+                && read.base.same(&write.base)
+                && self.variable(read) == Some(variable)
+        })
+    }
+}

@@ -1,0 +1,141 @@
+//! Strings by number. Each is kept once, stays where it is, and is found by its number without a lock.
+
+use std::hash::BuildHasher;
+use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use hashbrown::HashTable;
+use rustc_hash::FxBuildHasher;
+
+/// Threads that look for different strings mostly come to different shards.
+const SHARDS: usize = 64;
+
+/// The first piece has so many places, each further one twice as many as the one before.
+const FIRST_PIECE: usize = 1 << 10;
+const PIECES: usize = 23;
+
+type Piece = Box<[OnceLock<Box<str>>]>;
+
+pub(crate) struct Interner {
+    /// Hash and number of each string, by hash.
+    shards: [Mutex<HashTable<(u32, NonZeroU32)>>; SHARDS],
+    /// The strings by number.
+    pieces: [OnceLock<Piece>; PIECES],
+    /// The next number.
+    next: AtomicU32,
+}
+
+impl Interner {
+    pub(crate) fn new() -> Interner {
+        Interner {
+            shards: std::array::from_fn(|_| Mutex::default()),
+            pieces: std::array::from_fn(|_| OnceLock::new()),
+            next: AtomicU32::new(1),
+        }
+    }
+
+    pub(crate) fn intern(&self, text: &str) -> NonZeroU32 {
+        let (hash, short) = hash(text);
+        // A thread that panicked here has left a table that is whole.
+        let mut shard = self.shard(hash).lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, number)) = shard.find(hash, |known| self.is(known, short, text)) {
+            return *number;
+        }
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let number = NonZeroU32::new(number).expect("fewer strings than numbers");
+        let (piece, place) = place(number);
+        let piece = self.pieces[piece].get_or_init(|| (0..size(piece)).map(|_| OnceLock::new()).collect());
+        let _ = piece[place].set(text.into());
+        shard.insert_unique(hash, (short, number), |(_, number)| hash_of(self.text(*number)));
+        number
+    }
+
+    /// The number of a string that was interned before, if it was.
+    pub(crate) fn lookup(&self, text: &str) -> Option<NonZeroU32> {
+        let (hash, short) = hash(text);
+        let shard = self.shard(hash).lock().unwrap_or_else(PoisonError::into_inner);
+        shard.find(hash, |known| self.is(known, short, text)).map(|(_, number)| *number)
+    }
+
+    pub(crate) fn text(&self, number: NonZeroU32) -> &str {
+        let (piece, place) = place(number);
+        let piece = self.pieces[piece].get();
+        piece.and_then(|piece| piece[place].get()).expect("numbers come from this interner")
+    }
+
+    fn is(&self, (known, number): &(u32, NonZeroU32), short: u32, text: &str) -> bool {
+        *known == short && self.text(*number) == text
+    }
+
+    fn shard(&self, hash: u64) -> &Mutex<HashTable<(u32, NonZeroU32)>> {
+        // The table itself goes by the lowest and the highest bits.
+        &self.shards[(hash >> 32) as usize % SHARDS]
+    }
+}
+
+fn hash_of(text: &str) -> u64 {
+    FxBuildHasher.hash_one(text)
+}
+
+/// The hash, and a part of it that is kept with the number.
+fn hash(text: &str) -> (u64, u32) {
+    let hash = hash_of(text);
+    (hash, (hash >> 20) as u32)
+}
+
+fn size(piece: usize) -> usize {
+    FIRST_PIECE << piece
+}
+
+/// The piece that a number is in, and where in it.
+fn place(number: NonZeroU32) -> (usize, usize) {
+    let from_zero = number.get() as usize - 1;
+    let piece = (from_zero / FIRST_PIECE + 1).ilog2() as usize;
+    (piece, from_zero - FIRST_PIECE * ((1 << piece) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_follow_each_other() {
+        let mut expected = (0, 0);
+        for number in 1..=FIRST_PIECE * 9 {
+            assert_eq!(place(NonZeroU32::new(number as u32).unwrap()), expected, "{number}");
+            expected.1 += 1;
+            if expected.1 == size(expected.0) {
+                expected = (expected.0 + 1, 0);
+            }
+        }
+        let (piece, place) = place(NonZeroU32::MAX);
+        assert!(piece < PIECES && place < size(piece));
+    }
+
+    #[test]
+    fn threads_agree_on_numbers() {
+        let interner = Interner::new();
+        let texts: Vec<String> = (0..5_000).map(|number| format!("name{number}")).collect();
+        let all: Vec<Vec<NonZeroU32>> = std::thread::scope(|scope| {
+            let one = |backwards: bool| {
+                let (interner, texts) = (&interner, &texts);
+                scope.spawn(move || {
+                    let number = |text: &String| interner.intern(text);
+                    match backwards {
+                        true => texts.iter().rev().map(number).rev().collect(),
+                        false => texts.iter().map(number).collect(),
+                    }
+                })
+            };
+            let threads = [one(false), one(true), one(false)];
+            threads.map(|thread| thread.join().unwrap()).into()
+        });
+        assert!(all.iter().all(|numbers| *numbers == all[0]));
+        for (text, number) in texts.iter().zip(&all[0]) {
+            assert_eq!(interner.text(*number), text);
+            assert_eq!(interner.lookup(text), Some(*number));
+        }
+        assert_eq!(interner.lookup("nowhere"), None);
+    }
+}

@@ -1,0 +1,267 @@
+//! Objects that belong to one thread at a time: taken out of where they were, or made and not let out, and handed from
+//! method to method. Whoever is given one by all callers has it alone.
+
+use location::{FieldName, MethodName, Symbol};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::class::{FieldId, MethodId};
+use crate::outline::{Action, Argument, EventId, Member, Object, Outline};
+use crate::sharing::FieldAccess;
+use crate::whole::Whole;
+use classfile::CallKind;
+
+/// More parameters than this are not asked about for one answer.
+const MAX_ASKED: usize = 40;
+
+/// Functions that are passed on more often than this are not followed.
+const MAX_DEPTH: usize = 3;
+
+/// By name of a method: the methods whose code calls it by an interface.
+pub(crate) type InterfaceCallers = FxHashMap<Symbol, Vec<MethodId>>;
+
+pub struct Owned<'o> {
+    pub(crate) whole: &'o Whole<'o>,
+}
+
+/// A parameter of a method.
+type Parameter = (MethodId, u16);
+
+impl Owned<'_> {
+    /// Whether the thread that runs a method has the object to itself which the method is given, when it comes to an
+    /// event.
+    pub fn is_parameter(&self, method: MethodId, position: u16, before: EventId) -> bool {
+        !self.whole.release().is_given_away(method, position, before) && self.are_handed_in(vec![(method, position)])
+    }
+
+    /// Whether it has to itself what it gives to a call.
+    pub fn is_given(&self, method: MethodId, call: EventId, argument: &Argument) -> bool {
+        let mut asked = Vec::new();
+        self.is_argument(method, call, argument, &mut asked) && self.are_handed_in(asked)
+    }
+
+    fn are_handed_in(&self, mut asked: Vec<Parameter>) -> bool {
+        let mut next = 0;
+        while let Some(parameter) = asked.get(next).copied() {
+            next += 1;
+            if asked.len() > MAX_ASKED || !self.is_handed_in(parameter, &mut asked) {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether all callers hand over what they have alone; parameters of theirs are added to `asked`.
+    fn is_handed_in(&self, (method, position): Parameter, asked: &mut Vec<Parameter>) -> bool {
+        let threads = self.whole.threads();
+        let is_entry = threads.entries().iter().any(|entry| entry.method == Some(method));
+        if is_entry || threads.open.binary_search(&method).is_ok() {
+            return false;
+        }
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let mut is_called = false;
+        for caller in calls.callers(method) {
+            let Some(outline) = self.whole.outlines().get(*caller) else { return false };
+            for (index, event) in outline.events.iter().enumerate() {
+                let at = EventId(index as u32);
+                let is_owned = match &event.action {
+                    Action::Call { kind, method: called, arguments } => {
+                        if !calls.targets(program, *kind, *called).known().contains(&method) {
+                            continue;
+                        }
+                        let argument = arguments.get(usize::from(position));
+                        argument.is_some_and(|argument| self.is_argument(*caller, at, argument, asked))
+                    }
+                    Action::Lambda { method: made, by, arguments, .. } => {
+                        if !calls.lambda_targets(program, *made).known().contains(&method) {
+                            continue;
+                        }
+                        match usize::from(position).checked_sub(arguments.len()) {
+                            Some(given) => {
+                                self.is_kept_from_library(*caller, outline, at, *by)
+                                    && self.is_run_with(*by, given + 1, asked)
+                            }
+                            // What is captured may be run at any time.
+                            None => false,
+                        }
+                    }
+                    _ => continue,
+                };
+                is_called = true;
+                if !is_owned {
+                    return false;
+                }
+            }
+        }
+        is_called
+    }
+
+    /// Whether an argument is an object that the caller has alone.
+    fn is_argument(&self, caller: MethodId, at: EventId, argument: &Argument, asked: &mut Vec<Parameter>) -> bool {
+        let release = self.whole.release();
+        let taken = self.whole.summaries.summary(caller).map(|summary| summary.taken.as_slice()).unwrap_or_default();
+        let yielded: SmallVec<[EventId; 2]> = argument
+            .objects
+            .iter()
+            .filter_map(|object| match object {
+                Object::Event(event) => Some(*event),
+                _ => None,
+            })
+            .collect();
+        !argument.objects.is_empty()
+            && argument.objects.iter().all(|object| match *object {
+                Object::New { register, .. } => !release.is_let_out(caller, register, at),
+                Object::Event(event) => {
+                    self.is_of_thread(caller, event)
+                        || taken.contains(&event) && !release.is_passed_on(caller, &yielded, at)
+                }
+                Object::Parameter(position) => {
+                    let is_kept = !release.is_given_away(caller, position, at);
+                    if is_kept && !asked.contains(&(caller, position)) {
+                        asked.push((caller, position));
+                    }
+                    is_kept
+                }
+                Object::Int(_) | Object::Unknown => false,
+            })
+    }
+
+    /// Whether a call yields the object that each thread has for itself.
+    pub fn is_of_thread(&self, method: MethodId, call: EventId) -> bool {
+        let program = self.whole.program;
+        let outline = self.whole.outlines().get(method);
+        match outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action) {
+            Some(Action::Call { method, .. }) => {
+                program.names.text(method.name) == "get"
+                    && program.is_subtype(method.class, program.names.class("java/lang/ThreadLocal"))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether everybody who calls a method of an interface gives it an object that he has alone.
+    fn is_run_with(&self, by: MethodName, position: usize, asked: &mut Vec<Parameter>) -> bool {
+        let program = self.whole.program;
+        let mut is_called = false;
+        let callers = self.whole.interface_callers().get(&by.name).map(Vec::as_slice).unwrap_or_default();
+        for caller in callers {
+            let Some(outline) = self.whole.outlines().get(*caller) else { return false };
+            for (index, event) in outline.events.iter().enumerate() {
+                let Action::Call { kind: CallKind::Interface, method, arguments } = &event.action else { continue };
+                let is_it = method.name == by.name
+                    && (program.is_subtype(method.class, by.class) || program.is_subtype(by.class, method.class));
+                if !is_it {
+                    continue;
+                }
+                is_called = true;
+                let argument = arguments.get(position);
+                if !argument.is_some_and(|argument| self.is_argument(*caller, EventId(index as u32), argument, asked)) {
+                    return false;
+                }
+            }
+        }
+        is_called
+    }
+
+    /// Whether no library code runs a function that is made at an event: it would bring objects of its own.
+    fn is_kept_from_library(&self, method: MethodId, outline: &Outline, made: EventId, by: MethodName) -> bool {
+        let program = self.whole.program;
+        // Nobody else knows an interface of the program.
+        let is_own = program.class(by.class).is_some_and(|class| program.is_checked(class));
+        is_own
+            || !outline.returned.contains(&Object::Event(made))
+                && self.is_run_here(method, outline, Object::Event(made), MAX_DEPTH)
+    }
+
+    /// Whether an object of a method is only ever called, there or in the program's methods that it is given to.
+    fn is_run_here(&self, method: MethodId, outline: &Outline, object: Object, depth: usize) -> bool {
+        let has = |argument: &Argument| argument.objects.contains(&object);
+        outline.events.iter().all(|event| match &event.action {
+            Action::Write { stored, .. } => !has(stored),
+            Action::Lambda { arguments, .. } => !arguments.iter().any(has),
+            Action::Call { kind, method: called, arguments } => {
+                let targets = self.whole.calls.targets(self.whole.program, *kind, *called);
+                let positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
+                positions.map(|(position, _)| position).all(|position| {
+                    let is_called = position == 0 && *kind == CallKind::Interface;
+                    is_called
+                        || depth > 0
+                            && !targets.known().is_empty()
+                            && targets.known().iter().all(|target| {
+                                *target == method
+                                    || self.whole.outlines().get(*target).is_some_and(|outline| {
+                                        let given = Object::Parameter(position as u16);
+                                        self.is_run_here(*target, outline, given, depth - 1)
+                                    })
+                            })
+                })
+            }
+            Action::Read { .. } | Action::Wait(_) => true,
+        })
+    }
+
+    /// Whether each task has a field to itself, and alone the objects that the field ever holds: made for it, or taken
+    /// over, and given away only in exchange for another one.
+    pub fn is_field(&self, field: FieldName) -> bool {
+        let program = self.whole.program;
+        let Some(field) = program.resolve_field(field) else { return false };
+        let sharings = self.whole.sharings();
+        let access = program.field(field).access;
+        access.is_private()
+            && !access.is_static()
+            && sharings.is_of_task(field)
+            && sharings.accesses(field).iter().filter(|access| !access.of_contents).all(|access| {
+                let Some(outline) = self.whole.outlines().get(access.at.method) else { return false };
+                match &outline.events[access.at.event.index()].action {
+                    Action::Write { stored, .. } => self.is_stored_alone(access, stored),
+                    Action::Read { .. } => self.is_read_alone(field, access, outline),
+                    _ => false,
+                }
+            })
+    }
+
+    /// Whether a method runs as a task on objects that have the field.
+    fn is_run_of(&self, field: FieldId, run: MethodId) -> bool {
+        let program = self.whole.program;
+        let name = |class| program.header(class).name;
+        program.is_subtype(name(program.class_of(run)), name(program.class_of_field(field)))
+    }
+
+    /// Whether an object gets out of a method by being stored in a field alone.
+    fn is_stored_alone(&self, write: &FieldAccess, stored: &Argument) -> bool {
+        let method = write.at.method;
+        let summary = self.whole.summaries.summary(method);
+        let taken = summary.map(|summary| summary.taken.as_slice()).unwrap_or_default();
+        stored.objects.iter().all(|object| {
+            let is_own = match object {
+                Object::New { .. } => true,
+                Object::Event(event) => taken.contains(event),
+                _ => false,
+            };
+            is_own && self.whole.release().ways_out(method, *object).iter().all(|way| *way == write.at.event)
+        })
+    }
+
+    /// Whether what is read from a field goes nowhere, or another object takes its place at once.
+    fn is_read_alone(&self, field: FieldId, read: &FieldAccess, outline: &Outline) -> bool {
+        let object = Object::Event(read.at.event);
+        let is_replaced = |way: &EventId| {
+            let block = outline.events[way.index()].block;
+            let rest = &outline.events[way.index() + 1..];
+            rest.iter().take_while(|event| event.block == block).any(|event| match &event.action {
+                Action::Write { member: Member::Field(written), .. } => {
+                    self.whole.program.resolve_field(*written) == Some(field)
+                }
+                _ => false,
+            })
+        };
+        let threads = self.whole.threads();
+        let is_by_task = |method: MethodId| {
+            let mut by = threads.of_method(method).iter();
+            by.any(|process| threads.entry(*process).method.is_some_and(|run| self.is_run_of(field, run)))
+        };
+        // Who asks in order with the task may have it.
+        (!outline.returned.contains(&object) || !is_by_task(read.at.method))
+            && self.whole.release().ways_out(read.at.method, object).iter().all(is_replaced)
+    }
+}

@@ -1,0 +1,91 @@
+//! Field updaters and `VarHandle`s: which field each stands for, told where it is made.
+
+use location::FieldName;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::compose::{Composing, extend};
+use crate::calls::Calls;
+use crate::class::{FieldId, MethodId, Program};
+use crate::ir::{Body, Constant, Op};
+use crate::outline::{Argument, Member, Name, NameStep, Start};
+
+/// By field that holds a handle: the field that the handle stands for.
+pub(super) type Handles = FxHashMap<FieldId, FieldName>;
+
+const HANDLES: [&str; 4] = [
+    "Ljava/lang/invoke/VarHandle;",
+    "Ljava/util/concurrent/atomic/AtomicIntegerFieldUpdater;",
+    "Ljava/util/concurrent/atomic/AtomicLongFieldUpdater;",
+    "Ljava/util/concurrent/atomic/AtomicReferenceFieldUpdater;",
+];
+
+/// What the handles of the program stand for.
+pub(super) fn handles(program: &Program, calls: &Calls) -> Handles {
+    let types: Vec<_> = HANDLES.iter().filter_map(|name| program.names.lookup(name)).collect();
+    if types.is_empty() {
+        return Handles::default();
+    }
+    let holders: FxHashSet<FieldId> = (0..program.class_of_field.len() as u32)
+        .map(FieldId)
+        .filter(|field| types.contains(&program.field(*field).descriptor))
+        .collect();
+    if holders.is_empty() {
+        return Handles::default();
+    }
+    let holder = |field: FieldName| program.resolve_field(field).filter(|field| holders.contains(field));
+    let writes = |method: MethodId| calls.writes(method).iter().any(|field| holder(*field).is_some());
+    let found = program.visit_bodies(writes, |_, body| made(program, &body, &holder));
+    found.into_iter().flatten().flatten().collect()
+}
+
+fn made(program: &Program, body: &Body, holder: &impl Fn(FieldName) -> Option<FieldId>) -> Vec<(FieldId, FieldName)> {
+    let mut found = Vec::new();
+    for (_, instruction) in body.instructions() {
+        let (Op::PutField { field, value, .. } | Op::PutStatic { field, value }) = instruction.op else { continue };
+        let Some(field) = holder(field) else { continue };
+        let Op::Call { method, arguments, .. } = *body.op(body.without_casts(value)) else { continue };
+        if !matches!(program.names.text(method.name), "newUpdater" | "findVarHandle" | "findStaticVarHandle") {
+            continue;
+        }
+        let given = body.operands(arguments).iter().map(|argument| *body.op(*argument));
+        let (mut class, mut name) = (None, None);
+        for op in given {
+            match op {
+                Op::Constant(Constant::Class(given)) => class = class.or(Some(given)),
+                Op::Constant(Constant::String(given)) => name = Some(given),
+                _ => {}
+            }
+        }
+        let (Some(class), Some(name)) = (class.and_then(|class| program.class(class)), name) else { continue };
+        let target = program.fields_of(class).find(|field| program.field(*field).name == name);
+        found.extend(target.map(|target| {
+            let descriptor = program.field(target).descriptor;
+            (field, FieldName { class: program.header(class).name, name, descriptor })
+        }));
+    }
+    found
+}
+
+/// The variable that a call on a handle touches.
+pub(super) struct Named {
+    pub(super) base: Name,
+    pub(super) member: Member,
+    /// What stands for the variable as the lock of its own operations.
+    pub(super) lock: Name,
+}
+
+impl Composing<'_, '_> {
+    /// The variable that a call on a field updater or `VarHandle` touches.
+    pub(super) fn named(&self, arguments: &[Argument]) -> Option<Named> {
+        let handle = self.settle(&arguments.first()?.name);
+        let field = self.holdings.handle(self.program, crate::variable::holder(&handle)?)?;
+        let id = self.program.resolve_field(field)?;
+        if self.program.field(id).access.is_static() {
+            let lock = Name::start(Start::Static(field));
+            return Some(Named { base: Name::start(Start::Unknown), member: Member::Static(field), lock });
+        }
+        let base = self.settle(&arguments.get(1)?.name);
+        let lock = extend(base.clone(), &[NameStep::Field(field)]);
+        Some(Named { base, member: Member::Field(field), lock })
+    }
+}

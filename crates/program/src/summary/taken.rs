@@ -1,0 +1,129 @@
+//! What is taken out of a container belongs to whoever took it, until it is put somewhere.
+
+use location::MethodName;
+
+use super::compose::Composing;
+use crate::model::{CallModel, Returns, Revalidation};
+use crate::outline::{Action, Argument, Event, EventId, Object};
+
+impl Composing<'_, '_> {
+    /// Notes what a call of the library takes out: what it yields, or what an earlier call has found there.
+    pub(super) fn take_out(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        model: CallModel,
+        method: MethodName,
+        arguments: &[Argument],
+        skip: usize,
+    ) {
+        let is_null = |index: usize| arguments.get(index).is_some_and(|argument| argument.objects.is_empty());
+        self.is_taken[id.index()] = match model.returns {
+            Returns::Removed => true,
+            Returns::Replaced(index) => is_null(usize::from(index) + skip),
+            _ => self.is_layer(method, arguments),
+        };
+        let names = &self.program.names;
+        let found = match model.revalidates {
+            // Null takes the place of what was found.
+            Some(Revalidation::Expects(index))
+                if self.is_used[id.index()] && is_null(usize::from(index) + 1 + skip) =>
+            {
+                arguments.get(usize::from(index) + skip).and_then(yielded)
+            }
+            // What was found there is removed, and the answer tells whether it was still there.
+            _ if self.is_removal(event) && self.is_used[id.index()] => arguments.last().and_then(yielded),
+            // The one that the iterator has just yielded.
+            _ if names.text(method.name) == "remove" && arguments.len() == 1 => arguments.first().and_then(yielded),
+            _ => None,
+        };
+        let Some(found) = found else { return };
+        let is_iterator = self.name_of_call(found).is_some_and(|name| names.text(name.name) == "iterator");
+        let taken: Vec<usize> = match is_iterator {
+            true => (0..id.index()).filter(|next| self.receiver_of(EventId(*next as u32)) == Some(found)).collect(),
+            false if self.is_on_same(found, arguments) => vec![found.index()],
+            false => Vec::new(),
+        };
+        for taken in taken {
+            self.is_taken[taken] = true;
+        }
+    }
+
+    /// An `Optional` around something that was taken out, or what comes out of one.
+    fn is_layer(&self, method: MethodName, arguments: &[Argument]) -> bool {
+        let names = &self.program.names;
+        let is_layer = names.text(method.class.0) == "java/util/Optional"
+            && matches!(names.text(method.name), "of" | "ofNullable" | "get" | "orElse" | "orElseThrow" | "filter");
+        let is_nothing = names.text(method.class.0) == "java/util/Optional" && names.text(method.name) == "empty";
+        is_nothing
+            || is_layer
+                && arguments.first().is_some_and(|first| {
+                    let is_taken =
+                        |object: &Object| matches!(object, Object::Event(event) if self.is_taken[event.index()]);
+                    !first.objects.is_empty() && first.objects.iter().all(is_taken)
+                })
+    }
+
+    fn name_of_call(&self, event: EventId) -> Option<MethodName> {
+        match &self.outline.events[event.index()].action {
+            Action::Call { method, .. } => Some(*method),
+            _ => None,
+        }
+    }
+
+    /// The call that yielded the object which an event is a call on.
+    fn receiver_of(&self, event: EventId) -> Option<EventId> {
+        match &self.outline.events[event.index()].action {
+            Action::Call { arguments, .. } => arguments.first().and_then(yielded),
+            _ => None,
+        }
+    }
+
+    /// Whether an object was found in the container that a call is on.
+    fn is_on_same(&self, found: EventId, arguments: &[Argument]) -> bool {
+        let Some(container) = arguments.first().map(|first| self.settle(&first.name)) else { return false };
+        let of_call = match &self.outline.events[found.index()].action {
+            Action::Call { arguments, .. } => arguments.first().map(|first| self.settle(&first.name)),
+            _ => None,
+        };
+        let gone_over = self.element_of[found.index()].as_ref();
+        of_call.is_some_and(|name| name.same(&container)) || gone_over.is_some_and(|name| name.same(&container))
+    }
+
+    /// The events that yield what was taken out of a container, in order.
+    pub(super) fn taken(&self) -> Vec<EventId> {
+        let events = self.is_taken.iter().enumerate();
+        events.filter(|(_, is_taken)| **is_taken).map(|(index, _)| EventId(index as u32)).collect()
+    }
+
+    /// Whether it returns what it took out of a container, or has made for the caller, and nothing else.
+    pub(super) fn hands_over(&self) -> bool {
+        !self.outline.returned.is_empty()
+            && self.outline.returned.iter().all(|object| match object {
+                Object::Event(event) => self.is_taken[event.index()],
+                Object::New { .. } => !self.is_shown(object),
+                _ => false,
+            })
+    }
+
+    /// Whether an object that is made here gets anywhere but to its constructor and to the caller.
+    fn is_shown(&self, object: &Object) -> bool {
+        let has = |argument: &Argument| argument.objects.contains(object);
+        self.outline.events.iter().any(|event| match &event.action {
+            Action::Write { stored, .. } => has(stored),
+            Action::Lambda { arguments, .. } => arguments.iter().any(has),
+            Action::Call { method, arguments, .. } => {
+                method.name != self.program.roots.constructor && arguments.iter().any(has)
+            }
+            Action::Read { .. } | Action::Wait(_) => false,
+        })
+    }
+}
+
+/// The event that yields an object, if there is one.
+fn yielded(argument: &Argument) -> Option<EventId> {
+    match argument.objects.as_slice() {
+        [Object::Event(event)] => Some(*event),
+        _ => None,
+    }
+}
