@@ -8,7 +8,7 @@ use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::rules::{Asking, Kind, Torn};
+use super::rules::{Asking, Kind, Torn, is_known};
 use super::views::{Item, Joint, common};
 use crate::threads::{is_shared, run_at_once};
 
@@ -101,7 +101,9 @@ impl Asking<'_> {
         let others = doubles.0.get(&item.variable)?;
         let (a, b) = (self.access(first), self.access(second));
         let are_two = if first == second { self.is_each_round(a) } else { self.are_other_elements(a, b) };
-        if !is_part(a) || !is_part(b) || !are_two || !self.are_held_apart(first, second) {
+        // What a call yields may be another object each time.
+        let is_one = is_known(&a.base) && is_known(&b.base);
+        if !is_part(a) || !is_part(b) || !is_one || !are_two || !self.are_held_apart(first, second) {
             return None;
         }
         let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
