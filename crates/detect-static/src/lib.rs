@@ -9,6 +9,7 @@ mod stale_values;
 mod suspicion;
 mod threads;
 mod view_consistency;
+mod words;
 
 use std::cell::OnceCell;
 use std::sync::Arc;

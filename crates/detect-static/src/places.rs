@@ -50,8 +50,6 @@ impl<'p> Places<'p> {
         if access.spot.method == program.method_name(self.method) {
             return String::new();
         }
-        let name = program.names.readable_method(access.spot.method);
-        let short: Vec<&str> = name.rsplitn(3, '.').take(2).collect();
-        format!(", in `{}.{}`", short.last().copied().unwrap_or_default(), short[0])
+        format!(", in {}", crate::words::short(program, access.spot.method))
     }
 }

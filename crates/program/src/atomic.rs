@@ -4,6 +4,7 @@
 //! such sections exclude each other. Where locks are taken, they tell what is atomic, and the mark is only a claim.
 
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use crate::annotation::Mark;
 use crate::calls::Calls;
@@ -63,6 +64,7 @@ pub(crate) fn enclose(program: &Program, outline: &mut Outline) {
         pc: first.map_or(0, |event| event.pc),
         line: first.and_then(|event| event.line),
         end_line: None,
+        ends: SmallVec::new(),
         inside: SectionSet::default(),
     });
     for event in &mut outline.events {

@@ -14,6 +14,7 @@ use crate::summary::{Access, Spot, Summaries};
 pub struct Readable<'r> {
     program: &'r Program,
     method: MethodName,
+    id: MethodId,
     is_static: bool,
     outline: Option<&'r Outline>,
 }
@@ -23,6 +24,7 @@ impl<'r> Readable<'r> {
         Readable {
             program,
             method: program.method_name(method),
+            id: method,
             is_static: program.method(method).access.is_static(),
             outline: summaries.outline(method),
         }
@@ -45,7 +47,7 @@ impl<'r> Readable<'r> {
                 None => "a result".to_owned(),
             },
             Start::Element(_) => "an element".to_owned(),
-            Start::Local(value) => format!("v{value}"),
+            Start::Local(value) => self.local(value).unwrap_or_else(|| "an object".to_owned()),
             Start::Unknown => "*".to_owned(),
         };
         for step in &name.steps {
@@ -58,11 +60,18 @@ impl<'r> Readable<'r> {
                     let _ = write!(text, "[{index}]");
                 }
                 NameStep::Element(value) => {
-                    let _ = write!(text, "[v{value}]");
+                    let _ = write!(text, "[{}]", self.local(*value).as_deref().unwrap_or("…"));
                 }
             }
         }
         text
+    }
+
+    /// The source's name of a register.
+    fn local(&self, value: u32) -> Option<String> {
+        let body = self.program.body(self.id).ok()??;
+        let value = body.instructions().map(|(value, _)| value).find(|own| own.index() as u32 == value)?;
+        body.name(value).map(|name| self.program.names.text(name).to_owned())
     }
 
     fn parameter(&self, position: u16) -> String {

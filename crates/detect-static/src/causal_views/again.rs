@@ -2,13 +2,13 @@
 //! at one reference whose object is replaced as a whole.
 
 use program::model::State;
-use program::outline::{Action, Argument, EventId, Member, Object, Origin};
+use program::outline::{Action, Argument, EventId, Member, Object, Origin, Sources};
 use program::summary::{Access, AccessId};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::rules::{Asking, Kind, Torn};
+use super::rules::{Asking, Kind, Torn, is_known};
 use super::views::{Item, Joint, common};
 use crate::threads::{is_shared, run_at_once};
 
@@ -101,7 +101,9 @@ impl Asking<'_> {
         let others = doubles.0.get(&item.variable)?;
         let (a, b) = (self.access(first), self.access(second));
         let are_two = if first == second { self.is_each_round(a) } else { self.are_other_elements(a, b) };
-        if !is_part(a) || !is_part(b) || !are_two || !self.are_held_apart(first, second) {
+        // What a call yields may be another object each time.
+        let is_one = is_known(&a.base) && is_known(&b.base);
+        if !is_part(a) || !is_part(b) || !is_one || !are_two || !self.are_held_apart(first, second) {
             return None;
         }
         let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
@@ -117,7 +119,7 @@ impl Asking<'_> {
         if first == second || a.event == b.event || !self.are_held_apart(first, second) {
             return None;
         }
-        let (one, other) = (self.parts_of(a.event), self.parts_of(b.event));
+        let (one, other) = (self.parts_of(a.event, b.event), self.parts_of(b.event, a.event));
         if !one.iter().any(|part| other.iter().any(|another| part != another)) {
             return None;
         }
@@ -161,17 +163,21 @@ impl Asking<'_> {
         first.event != second.event && one.len() == other.len() && differ
     }
 
-    /// What is asked of the object that an event yields, if it never changes: the names of methods and fields.
-    fn parts_of(&self, event: EventId) -> Vec<location::Symbol> {
-        let is_from = |source: &program::outline::Source| source.origin == Origin::Event(event);
+    /// What is asked of the object that one event yields, and not another one, if it never changes: the names of methods
+    /// and fields.
+    fn parts_of(&self, event: EventId, other: EventId) -> Vec<location::Symbol> {
+        let is_from = |sources: &Sources| {
+            let has = |wanted: EventId| sources.iter().any(|source| source.origin == Origin::Event(wanted));
+            has(event) && !has(other)
+        };
         let program = self.whole.program;
         let parts = self.outline.events.iter().filter_map(|other| match &other.action {
             Action::Call { method, arguments, .. } => arguments
                 .first()
-                .filter(|object| object.sources.iter().any(is_from) && program.is_value_class(method.class))
+                .filter(|object| is_from(&object.sources) && program.is_value_class(method.class))
                 .map(|_| method.name),
             Action::Read { member: Member::Field(field), address, .. } => {
-                (address.iter().any(is_from) && program.is_value_class(field.class)).then_some(field.name)
+                (is_from(address) && program.is_value_class(field.class)).then_some(field.name)
             }
             _ => None,
         });

@@ -6,26 +6,28 @@ use finding::{Evidence, Finding, SectionPair, Step, Thread, rules};
 use location::Place;
 use program::outline::MeetingKind;
 use program::summary::{Access, Summary};
-use program::{MethodId, Readable, Variable, Whole};
+use program::{MethodId, Variable, Whole};
 
 use super::rules::{Kind, Torn};
 use super::stale::{How, Stale};
 use super::views::common;
 use crate::places::Places;
+use crate::words::{Alone, Words, alone};
 
 pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<Finding> {
     let summary = whole.summaries.summary(method)?;
     let others = whole.summaries.summary(torn.other.method)?;
-    let readable = Readable::new(whole.program, &whole.summaries, method);
     let places = Places::new(whole, method);
     let (mut first, mut second) = (&summary.accesses[torn.first.index()], &summary.accesses[torn.second.index()]);
     if second.event < first.event {
         std::mem::swap(&mut first, &mut second);
     }
     let (first_section, second_section) = (section(summary, first, second)?, section(summary, second, first)?);
-    let (x, y) = (readable.variable(first), readable.variable(second));
-    let lock = readable.name(&summary.sections[first_section].lock);
-    let again = readable.name(&summary.sections[second_section].lock);
+    let words = Words::new(whole, method);
+    let (one, two) = (&summary.sections[first_section], &summary.sections[second_section]);
+    let (x, y) = (words.variable(one, first), words.variable(two, second));
+    let lock = words.readable.name(&one.lock);
+    let again = words.readable.name(&two.lock);
     let other = &others.accesses[torn.other.first.index()];
     let also = &others.accesses[torn.other.second.index()];
     let (rule, done, by_other) = match torn.kind {
@@ -38,8 +40,15 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         steps.push(Step { number, thread, place: Some(place), what, callers: Vec::new(), ran: false });
     };
     let at = |access: &Access| places.event(access.event);
-    step(Thread::a(), at(first), format!("`{x}` {done} under `{lock}`{}", places.inside(first)));
-    step(Thread::a(), at(first), format!("`{lock}` let go"));
+    step(Thread::a(), at(first), format!("`{x}` {done}{}{}", words.under(one, first), places.inside(first)));
+    match alone(one, first) {
+        None => {
+            let line = one.call.is_none().then(|| words.end_line(one, second.event)).flatten();
+            let place = Place { line: line.or(at(first).line), ..at(first) };
+            step(Thread::a(), place, format!("{} let go", words.lock(one)));
+        }
+        Some(_) => step(Thread::a(), at(first), "nothing keeps others out from here on".to_owned()),
+    }
     let earlier = if other.spot.pc <= also.spot.pc { other } else { also };
     let theirs = if torn.other.first == torn.other.second {
         format!("`{x}` replaced as a whole")
@@ -54,7 +63,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         MeetingKind::Object => "both put into one object",
         MeetingKind::Computed | MeetingKind::Arguments(_) => "both used in one computation",
     };
-    let last = format!("`{y}` {done} under `{again}`{}", places.inside(second));
+    let last = format!("`{y}` {done}{}{}", words.under(two, second), places.inside(second));
     let message = match torn.kind {
         Kind::Read => {
             step(Thread::a(), at(second), last);
@@ -78,10 +87,14 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         Kind::Read => (1, 4),
         Kind::Write => (1, 5),
     };
-    let fix = if lock == again {
-        format!("hold `{lock}` from ({from}) to ({to})")
-    } else {
-        format!("hold `{lock}` and `{again}` from ({from}) to ({to})")
+    let is_replaced = torn.other.first == torn.other.second;
+    let fix = match (alone(one, first), alone(two, second)) {
+        _ if is_replaced && torn.kind == Kind::Read => {
+            format!("read `{x}` once, into a local variable, and take both parts from there")
+        }
+        (None, None) if lock == again => words.hold(one, from, to, torn.kind == Kind::Write),
+        (None, None) => format!("hold `{lock}` and `{again}` from ({from}) to ({to})"),
+        _ => "keep both in one object that is replaced as a whole, or guard both by one lock".to_owned(),
     };
     let variables = [first, second].into_iter().filter_map(|access| Variable::of(whole.program, access));
     Some(Finding {
@@ -107,22 +120,48 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
 
 pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Option<Finding> {
     let summary = whole.summaries.summary(method)?;
-    let readable = Readable::new(whole.program, &whole.summaries, method);
+    let words = Words::new(whole, method);
     let places = Places::new(whole, method);
     let (read, target) = (&summary.accesses[stale.read.index()], &summary.accesses[stale.target.index()]);
-    let (x, y) = (readable.variable(read), readable.variable(target));
-    let lock = readable.name(&summary.sections[stale.first].lock);
+    let section = &summary.sections[stale.first];
+    let (x, y) = (words.variable(section, read), words.variable(&summary.sections[stale.second], target));
+    let lock = words.readable.name(&section.lock);
+    let again = match alone(section, read) {
+        None => format!(", under `{lock}` again"),
+        Some(_) => words.by(target),
+    };
     let written = whole.summaries.summary(stale.writer.method)?.accesses.get(stale.writer.access.index())?;
     let inside = places.inside(target);
     let last = match stale.how {
-        How::Position => format!("the old value says where to look in `{y}`, under `{lock}` again{inside}"),
-        How::Bound => format!("`{y}` asked for a position that was checked, under `{lock}` again{inside}"),
-        How::Reentered => format!("the old value goes into `{y}`, under `{lock}` again{inside}"),
+        How::Position => format!("the old value says where to look in `{y}`{again}{inside}"),
+        How::Bound => format!("`{y}` asked for a position that was checked{again}{inside}"),
+        How::Reentered => format!("the old value goes into `{y}`{again}{inside}"),
     };
     let told = [
-        (Thread::a(), places.event(read.event), format!("`{x}` read under `{lock}`{}", places.inside(read))),
-        (Thread::a(), places.event(read.event), format!("`{lock}` let go")),
-        (Thread::b(), places.spot(&written.spot), format!("`{x}` written under `{lock}`")),
+        (
+            Thread::a(),
+            places.event(read.event),
+            match alone(section, read) {
+                Some(Alone::Call) => format!("`{x}` asked{}{}", words.by(read), places.inside(read)),
+                _ => format!("`{x}` read{}{}", words.under(section, read), places.inside(read)),
+            },
+        ),
+        (
+            Thread::a(),
+            places.event(read.event),
+            match alone(section, read) {
+                None => format!("{} let go", words.lock(section)),
+                Some(_) => "nothing keeps others out from here on".to_owned(),
+            },
+        ),
+        (
+            Thread::b(),
+            places.spot(&written.spot),
+            match alone(section, read) {
+                Some(Alone::Call) => format!("`{x}` changed{}", words.by(written)),
+                _ => format!("`{x}` written{}", words.theirs(section, read, &stale.writer)),
+            },
+        ),
         (Thread::a(), places.event(target.event), last),
     ];
     let steps: Vec<Step> = told
@@ -155,7 +194,10 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         message,
         method: whole.program.names.method_place(whole.program.method_name(method)),
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
-        fix: format!("hold `{lock}` from (1) to (4)"),
+        fix: match alone(section, read) {
+            None => words.hold(section, 1, 4, false),
+            Some(_) => format!("go over a copy of `{x}`, or guard all uses by one lock"),
+        },
         locks: BTreeSet::from([lock]),
         interleaving: vec![1, 2, 3, 4],
         steps,

@@ -1,6 +1,6 @@
 //! Which pairs of sections tear apart what another section takes as one.
 
-use program::outline::{Action, MeetingKind, Member, Name, Outline, SectionSet, Start};
+use program::outline::{Action, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
 use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
@@ -113,7 +113,7 @@ impl Asking<'_> {
                 if !self.may_follow(a, b) {
                     return None;
                 }
-                others.into_iter().find_map(|other| {
+                others.into_iter().filter(|other| !self.is_carried(a, b, other)).find_map(|other| {
                     let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other))?;
                     self.runs_with(other).then(|| torn(other, met))
                 })?
@@ -216,6 +216,36 @@ impl Asking<'_> {
                 && !summary.accesses[place.access.index()].held.is_empty()
                 && !writes_other(place.method)
                 && !self.whole.threads().of_method(place.method).is_empty()
+        })
+    }
+
+    /// Whether both sections also write what the reader puts together with either: a third variable that says how things
+    /// stand in between, as `held` in `free + held + sold`.
+    fn is_carried(&self, first: &Access, second: &Access, reader: &Joint) -> bool {
+        let Some(summary) = self.whole.summaries.summary(reader.method) else { return false };
+        let around = common(first, second);
+        let written = |by: &Access| {
+            let held = by.held.without(around);
+            view(self.whole, self.method, self.summary, true, |access| !access.held.intersection(held).is_empty())
+        };
+        let (by_first, by_second) = (written(first), written(second));
+        let both: Vec<Variable> = by_first
+            .iter()
+            .filter(|(_, item)| by_second.iter().any(|(_, other)| other == item))
+            .map(|(_, item)| item.variable)
+            .collect();
+        if both.is_empty() {
+            return false;
+        }
+        let section = common(&summary.accesses[reader.first.index()], &summary.accesses[reader.second.index()]);
+        let is_here = |access: &Access| !access.held.intersection(section).is_empty();
+        let read = view(self.whole, reader.method, summary, false, is_here);
+        let [own, other] = [first, second].map(|access| Variable::of(self.whole.program, access));
+        read.iter().filter(|(_, item)| both.contains(&item.variable)).any(|(between, item)| {
+            Some(item.variable) != own
+                && Some(item.variable) != other
+                && self.meeting(reader.method, reader.first, *between).is_some()
+                && self.meeting(reader.method, *between, reader.second).is_some()
         })
     }
 
@@ -323,7 +353,26 @@ impl Asking<'_> {
             let is_this = !is_static && influence.root == Root::Parameter(0);
             !is_this && b.value.iter().any(|other| other.root == influence.root)
         });
-        shares && updates(first) && updates(second)
+        (shares || self.is_passed_on(a, b) || self.is_passed_on(b, a)) && updates(first) && updates(second)
+    }
+
+    /// Whether what the one takes out of its container is put into the other, and has not been by the one itself.
+    fn is_passed_on(&self, from: &Access, to: &Access) -> bool {
+        let is_it = |source: &program::outline::Source| source.origin == Origin::Event(from.event);
+        let put = Variable::of(self.whole.program, to);
+        let is_put = |access: &Access| {
+            access.is_write && access.event == from.event && Variable::of(self.whole.program, access) == put
+        };
+        self.summary.taken.contains(&from.event)
+            && matches!(to.member, Member::State(_))
+            && !to.is_removal
+            && !self.summary.accesses.iter().any(is_put)
+            && match &self.outline.events[to.event.index()].action {
+                Action::Call { arguments, .. } => {
+                    arguments.iter().skip(1).any(|argument| argument.sources.iter().any(is_it))
+                }
+                _ => false,
+            }
     }
 
     /// Whether both happen in one run of the method.

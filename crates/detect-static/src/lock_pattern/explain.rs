@@ -38,9 +38,28 @@ impl Told {
         }
     }
 
-    /// Where the section ends on the path without exceptions: the earliest of its ends.
-    fn end(&self, section: &Section) -> Option<Site> {
-        section.ends.iter().map(|end| self.body.site_of(*end)).min_by_key(|site| site.pc)
+    /// Where the section ends on the way to an instruction further on, or else the earliest of its ends.
+    fn end(&self, section: &Section, later: Option<u32>) -> Option<Site> {
+        let wanted = later.and_then(|pc| {
+            let at = self.body.instructions().find(|(_, instruction)| instruction.pc == pc);
+            at.map(|(value, _)| self.body.block_of(value))
+        });
+        let mut ends: Vec<_> = section.ends.clone();
+        ends.sort_by_key(|end| self.body.instruction(*end).pc);
+        let on_the_way = ends.iter().find(|end| {
+            let mut seen = vec![false; self.body.block_count()];
+            let mut pending = vec![self.body.block_of(**end)];
+            while let Some(block) = pending.pop() {
+                if Some(block) == wanted {
+                    return true;
+                }
+                if !std::mem::replace(&mut seen[block.index()], true) {
+                    pending.extend(&self.body.block(block).successors);
+                }
+            }
+            false
+        });
+        on_the_way.or(ends.first()).map(|end| self.body.site_of(*end))
     }
 
     fn last_line(&self, section: &Section) -> Option<u32> {
@@ -79,7 +98,8 @@ impl Explaining<'_> {
         let program = self.analysis.program;
         let names = &program.names;
         let pair = self.witness.pair;
-        let (first, second) = (self.taking(pair.first)?, self.taking(pair.second)?);
+        let second = self.taking(pair.second, None)?;
+        let first = self.taking(pair.first, Some(second.start.pc))?;
         let (context, context_site) = self.context()?;
         let mut steps = Vec::new();
         let mut step = |thread: Thread, place: Option<Place>, what: String| {
@@ -206,13 +226,11 @@ impl Explaining<'_> {
 
     /// `Location.distanceTo`
     fn short(&self, method: MethodName) -> String {
-        let name = self.analysis.program.names.readable_method(method);
-        let mut parts: Vec<&str> = name.rsplitn(3, '.').take(2).collect();
-        parts.reverse();
-        parts.join(".")
+        crate::words::short(self.analysis.program, method).replace('`', "")
     }
 
-    fn taking(&self, via: Via) -> Option<Taking> {
+    /// One of the two, and what comes after it.
+    fn taking(&self, via: Via, later: Option<u32>) -> Option<Taking> {
         let (program, told) = (self.analysis.program, self.inner());
         let skeleton = self.analysis.skeleton(told.method)?;
         match via {
@@ -222,7 +240,7 @@ impl Explaining<'_> {
                     lock: section.lock.readable(&told.body, &program.names),
                     kind: section.lock_kind(),
                     start: told.start(section),
-                    end: told.end(section),
+                    end: told.end(section, later),
                     last_line: told.last_line(section),
                     by: String::new(),
                     calls: Vec::new(),
@@ -284,9 +302,7 @@ impl Explaining<'_> {
             None => String::new(),
         };
         if first.kind == LockKind::Own {
-            return format!(
-                "do both in one operation of `{lock}`, such as `compareAndSet` or `computeIfAbsent`, or guard all uses by a lock"
-            );
+            return format!("do both in one operation of `{lock}`, or guard all uses by a lock");
         }
         if first.lock != second.lock {
             return format!("hold `{lock}` and `{}` over both sections{inside}", second.lock);

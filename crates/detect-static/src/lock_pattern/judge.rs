@@ -5,10 +5,10 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use finding::Finding;
-use location::Place;
-use program::ir::Value;
+use location::{FieldName, Place};
+use program::ir::{Op, Value};
 use program::summary::Spot;
-use program::{Ground, LockKind, MethodId, Step, Variable};
+use program::{Ground, LockKind, MethodId, Program, Root, Step, Variable};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -198,7 +198,35 @@ fn may_be_context(analysis: &Analysis<'_>, witness: &Witness) -> bool {
     let Holder::Own(section) = witness.context else { return false };
     let Some(skeleton) = analysis.skeleton(witness.method) else { return false };
     let context = &skeleton.sections[section.index()].lock;
-    matches!((context.steps.last(), witness.lock.steps.last()), (Some(Step::Field(one)), Some(Step::Field(other))) if one == other)
+    let program = analysis.program;
+    match (context.steps.last(), witness.lock.steps.last()) {
+        (Some(Step::Field(one)), Some(Step::Field(other))) => one == other || is_copy(program, *one, *other),
+        // A part that knows the whole it belongs to.
+        (None, Some(Step::Field(back))) => {
+            let descriptor = program.names.text(back.descriptor);
+            let class = descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+            context.root == Root::This
+                && program.is_final_field(*back)
+                && class == Some(program.names.text(program.method_name(witness.method).class.0))
+        }
+        _ => false,
+    }
+}
+
+/// Whether a final field is set to what another field of some object holds: `mutex = owner.mutex`.
+fn is_copy(program: &Program, from: FieldName, to: FieldName) -> bool {
+    let Some(class) = program.resolve_field(to).map(|field| program.class_of_field(field)) else { return false };
+    let constructors =
+        program.methods_of(class).filter(|method| program.names.text(program.method(*method).name) == "<init>");
+    program.is_final_field(to)
+        && constructors.filter_map(|method| program.body(method).ok().flatten()).any(|body| {
+            body.instructions().any(|(_, instruction)| match instruction.op {
+                Op::PutField { field, value, .. } if field == to => {
+                    matches!(body.op(body.without_casts(value)), Op::GetField { field, .. } if *field == from)
+                }
+                _ => false,
+            })
+        })
 }
 
 /// Leaves out pairs that no run goes through, locks that only one thread knows, and takings with nothing in common.

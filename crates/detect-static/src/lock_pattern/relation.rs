@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use location::{FieldName, Site};
 use program::model;
-use program::outline::{Member, SectionSet, Start};
-use program::summary::{AccessId, Spot, Summaries, Summary};
+use program::outline::{Action, Member, SectionSet, Start};
+use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
 use program::{Cover, FieldId, Ground, HeldLock, MethodId, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -134,7 +134,11 @@ impl<'r> Relations<'r> {
         if stakes.is_empty() && self.writes_parts(witness, &sides) {
             stakes.variables.extend(self.together(witness, &sides));
         }
-        let changed = stakes.variables.iter().copied().filter(|variable| self.is_changed(*variable));
+        let changed = stakes
+            .variables
+            .iter()
+            .copied()
+            .filter(|variable| self.is_changed(*variable) && !self.is_settled(*variable));
         let open: Vec<Variable> = changed.filter(|variable| !self.is_protected(witness, &sides, *variable)).collect();
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
@@ -262,6 +266,33 @@ impl<'r> Relations<'r> {
     /// Whether somebody writes it, once its object is made.
     fn is_changed(&self, variable: Variable) -> bool {
         self.unfollowed.contains(&variable.field()) || !self.variables.writers(variable).is_empty()
+    }
+
+    /// Whether it is an object that is set where there is none yet, and never again: whoever has seen it sees it again.
+    fn is_settled(&self, variable: Variable) -> bool {
+        let program = self.analysis.program;
+        let Variable::Field(field) = variable else { return false };
+        let is_object = program.names.text(program.field(field).descriptor).starts_with(['L', '[']);
+        let sets_if_none = |place: &program::Place| {
+            let Some(summary) = self.summaries.summary(place.method) else { return false };
+            let write = &summary.accesses[place.access.index()];
+            let action =
+                self.summaries.outline(place.method).and_then(|outline| outline.events.get(write.event.index()));
+            let is_something = match action.map(|event| &event.action) {
+                Some(Action::Write { stored, .. }) => !stored.objects.is_empty(),
+                _ => false,
+            };
+            let is_fresh = |influence: &Influence| match influence.root {
+                Root::Access(read) => {
+                    let read = &summary.accesses[read.index()];
+                    Variable::of(program, read) == Some(variable) && !read.held.intersection(write.held).is_empty()
+                }
+                Root::Parameter(_) => false,
+            };
+            is_something && write.control.iter().any(is_fresh)
+        };
+        let writers = self.variables.writers(variable);
+        is_object && !self.unfollowed.contains(&field) && !writers.is_empty() && writers.iter().all(sets_if_none)
     }
 
     /// What sections of the methods that were looked at touch together.

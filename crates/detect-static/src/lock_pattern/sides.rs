@@ -40,11 +40,25 @@ impl<'s> Sides<'s> {
             .map(|(number, access)| (AccessId(number as u32), access))
     }
 
-    /// Whether an influence comes from a read in the first section; in a loop, of an earlier round.
+    /// Whether an influence comes from a read in the first section; in a loop, of an earlier round, unless each round takes
+    /// out what it finds, and whether there was something decides about the next.
     fn is_from_first(&self, influence: &Influence) -> bool {
-        let Some(read) = read(influence) else { return false };
-        let access = &self.summary.accesses[read.index()];
-        access.held.contains(self.first) && (self.first != self.second || influence.ended.contains(self.first))
+        let Some(id) = read(influence) else { return false };
+        let access = &self.summary.accesses[id.index()];
+        let is_next_round = || influence.ended.contains(self.first) && !self.is_taken_out(id);
+        access.held.contains(self.first) && (self.first != self.second || is_next_round())
+    }
+
+    /// Whether the first section also changes what it reads, because of it.
+    fn is_taken_out(&self, id: AccessId) -> bool {
+        let is_because = |influences: &Influences| influences.iter().any(|influence| read(influence) == Some(id));
+        let own = &self.summary.accesses[id.index()];
+        self.accesses(self.first).any(|(_, access)| {
+            access.is_write
+                && access.base == own.base
+                && access.member == own.member
+                && (is_because(&access.control) || is_because(&access.value))
+        })
     }
 
     /// What the first section read and the second is decided by, given, or writes. Of an object that synchronizes itself

@@ -4,12 +4,14 @@ use std::collections::BTreeSet;
 
 use finding::{Evidence, Finding, SectionPair, Severity, Step, Thread, rules};
 use location::{MethodName, Place, Site};
+use program::model::State;
 use program::outline::{EventId, Member};
-use program::summary::{Access, LateUse, LateUseKind, Spot, Summary, SummarySection};
-use program::{LockKind, MethodId, Readable, Variable, Whole};
+use program::summary::{Access, LateUse, LateUseKind, Root, Spot, Summary, SummarySection};
+use program::{MethodId, Variable, Whole};
 
 use super::rules::{Stale, Use};
 use super::strict::Superfluous;
+use crate::words::{Alone, Words, alone, at_once};
 
 pub(super) fn explain(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Finding {
     Telling::new(whole, method).stale(stale)
@@ -26,7 +28,7 @@ pub(super) fn explain_lock(whole: &Whole<'_>, method: MethodId, lock: &Superfluo
 struct Telling<'t> {
     whole: &'t Whole<'t>,
     method: MethodId,
-    readable: Readable<'t>,
+    words: Words<'t>,
 }
 
 /// Numbers steps as they are told.
@@ -41,7 +43,7 @@ impl Steps {
 
 impl<'t> Telling<'t> {
     fn new(whole: &'t Whole<'t>, method: MethodId) -> Telling<'t> {
-        Telling { whole, method, readable: Readable::new(whole.program, &whole.summaries, method) }
+        Telling { whole, method, words: Words::new(whole, method) }
     }
 
     fn stale(&self, stale: &Stale) -> Finding {
@@ -49,48 +51,70 @@ impl<'t> Telling<'t> {
         let summary = self.whole.summaries.summary(self.method).unwrap_or(&empty);
         let read = &summary.accesses[stale.read.index()];
         let write = &summary.accesses[stale.write.index()];
-        let section = &summary.sections[stale.first];
-        let lock = self.readable.name(&section.lock);
-        let (seen, written) = (self.readable.variable(read), self.readable.variable(write));
+        let (section, later) = (&summary.sections[stale.first], &summary.sections[stale.second]);
+        let words = &self.words;
+        let (seen, written) = (words.variable(section, read), words.variable(later, write));
         let is_waited = stale.first == stale.second;
-        let is_alone = is_volatile(section, read);
-        let rule = match stale.how {
-            Use::Written => &rules::STALE_VALUE,
-            Use::Decides => &rules::CHECK_THEN_ACT,
-        };
-        let under = if is_alone { String::new() } else { format!(" under `{lock}`") };
+        let is_check = stale.how == Use::Decides;
+        let rule = if is_check { &rules::CHECK_THEN_ACT } else { &rules::STALE_VALUE };
         let mut steps = Steps::default();
-        steps.add(Thread::a(), Some(self.event(read.event)), format!("`{seen}` read{under}{}", self.inside(read)));
-        let (place, what) = match (is_waited, is_alone) {
-            (true, _) => (self.wait(stale.first), format!("`{lock}` let go while waiting")),
-            (_, true) => (Some(self.event(read.event)), "nothing keeps others out from here on".to_owned()),
-            _ => (Some(self.end(section)), format!("`{lock}` let go")),
+        let look = match alone(section, read) {
+            Some(Alone::Call) => format!("`{seen}` asked{}{}", words.by(read), words.inside(read)),
+            _ => format!("`{seen}` read{}{}", words.under(section, read), words.inside(read)),
+        };
+        steps.add(Thread::a(), Some(self.event(read.event)), look);
+        let (place, what) = match alone(section, read) {
+            _ if is_waited => (self.wait(stale.first), format!("{} let go while waiting", words.lock(section))),
+            Some(_) => (Some(self.event(read.event)), "nothing keeps others out from here on".to_owned()),
+            None => (Some(self.end(section, write.event)), format!("{} let go", words.lock(section))),
         };
         steps.add(Thread::a(), place, what);
-        let (place, what) = self.interference(stale, &seen);
+        let (place, what) = self.interference(stale, section, read, write, &seen);
         steps.add(Thread::b(), place, what);
-        let again = if is_alone { String::new() } else { format!(", under `{lock}` again") };
+        let is_one_lock = section.lock.same(&later.lock);
+        let again = match alone(later, write) {
+            None if is_one_lock => format!(", under {} again", words.lock(later)),
+            None => words.under(later, write),
+            Some(Alone::Call) => words.by(write),
+            Some(Alone::Volatile) => String::new(),
+        };
+        let act = if alone(later, write) == Some(Alone::Call) { "changed" } else { "written" };
+        let is_passed = write.value.iter().any(|influence| influence.root == Root::Access(stale.read));
         let last = match stale.how {
-            Use::Written => format!("the old value goes into `{written}`{again}{}", self.inside(write)),
-            Use::Decides => format!("`{written}` written because of the old value{}", self.inside(write)),
+            // The old value goes on, and what has come since is gone.
+            Use::Written if !is_passed => {
+                format!("`{written}` overwritten{again}, whatever it has become{}", words.inside(write))
+            }
+            Use::Written => format!("the old value goes into `{written}`{again}{}", words.inside(write)),
+            Use::Decides if act == "changed" => {
+                format!("`{written}` changed{again}, because of the old answer{}", words.inside(write))
+            }
+            Use::Decides => format!("`{written}` written because of the old value{}", words.inside(write)),
         };
         steps.add(Thread::a(), Some(self.event(write.event)), last);
         let message = match stale.how {
-            Use::Written => format!("`{seen}` may change between (1) and (4), and the change is lost"),
+            Use::Written if overwrites(stale, write) => {
+                format!("`{seen}` may change between (1) and (4), and the change is lost")
+            }
+            Use::Written => format!("`{seen}` may change between (1) and (4), which goes by the old value"),
             Use::Decides => format!("`{seen}` may change between (1) and (4), and what was checked no longer holds"),
         };
-        let is_one_lock = section.lock.same(&summary.sections[stale.second].lock);
-        let fix = if !is_one_lock && stale.how == Use::Decides {
-            format!("hold one lock from (1) to (4), and wherever else `{seen}` or `{written}` is written")
-        } else if is_waited {
+        let fix = if is_waited {
             format!("look at `{seen}` again after the wait: wait in a loop that asks")
+        } else if !is_one_lock && is_check {
+            format!("hold one lock from (1) to (4), and wherever else `{seen}` or `{written}` is written")
         } else {
-            fix(&lock, section.kind, is_alone)
+            match alone(section, read) {
+                Some(Alone::Volatile) => format!(
+                    "make (1) and (4) one step: hold a lock that all writers of `{seen}` hold, or make it an atomic and use `compareAndSet`"
+                ),
+                Some(Alone::Call) => at_once(self.whole, &seen, summary, stale.read, write),
+                None => words.hold(section, 1, 4, true),
+            }
         };
-        let sections =
-            SectionPair { first: self.section(section), second: self.section(&summary.sections[stale.second]) };
+        let sections = SectionPair { first: self.section(section), second: self.section(later) };
         let mut finding = self.finding(rule, message, steps, fix, [stale.variable, stale.written]);
-        finding.locks.insert(lock);
+        finding.locks.insert(words.readable.name(&section.lock));
         finding.interleaving = vec![1, 2, 3, 4];
         finding.sections = Some(sections);
         finding
@@ -100,8 +124,8 @@ impl<'t> Telling<'t> {
         let summary = self.whole.summaries.summary(self.method)?;
         let read = summary.accesses.get(late.read.index())?;
         let section = summary.sections.get(late.section)?;
-        let lock = self.readable.name(&section.lock);
-        let seen = self.readable.variable(read);
+        let lock = self.words.readable.name(&section.lock);
+        let seen = self.words.readable.variable(read);
         let names = &self.whole.program.names;
         let used = match late.kind {
             LateUseKind::Decides => "the old value decides".to_owned(),
@@ -113,9 +137,9 @@ impl<'t> Telling<'t> {
         steps.add(
             Thread::a(),
             Some(self.event(read.event)),
-            format!("`{seen}` read under `{lock}`{}", self.inside(read)),
+            format!("`{seen}` read under `{lock}`{}", self.words.inside(read)),
         );
-        steps.add(Thread::a(), Some(self.end(section)), format!("`{lock}` let go"));
+        steps.add(Thread::a(), Some(self.end(section, read.event)), format!("`{lock}` let go"));
         steps.add(Thread::a(), Some(self.place(name, 0, late.line)), used);
         let message = format!("`{seen}` is used at (3), after the section that read it");
         let fix = format!("hold `{lock}` from (1) to (3), or make sure that an old value does no harm");
@@ -130,7 +154,7 @@ impl<'t> Telling<'t> {
     fn lock(&self, one: &Superfluous) -> Option<Finding> {
         let summary = self.whole.summaries.summary(self.method)?;
         let (inner, outer) = (summary.sections.get(one.inner)?, summary.sections.get(one.outer)?);
-        let (lock, around) = (self.readable.name(&inner.lock), self.readable.name(&outer.lock));
+        let (lock, around) = (self.words.readable.name(&inner.lock), self.words.readable.name(&outer.lock));
         let mut steps = Steps::default();
         steps.add(Thread::a(), Some(self.section(outer)), format!("`{around}` taken"));
         steps.add(Thread::a(), Some(self.section(inner)), format!("`{lock}` taken inside"));
@@ -193,11 +217,14 @@ impl<'t> Telling<'t> {
         }
     }
 
-    /// Where in this method a section ends.
-    fn end(&self, section: &SummarySection) -> Place {
+    /// Where in this method a section ends before an event.
+    fn end(&self, section: &SummarySection, before: EventId) -> Place {
         match section.call {
             Some(call) => self.event(call),
-            None => self.place(section.spot.method, section.spot.pc, section.end_line.or(section.spot.line)),
+            None => {
+                let line = self.words.end_line(section, before).or(section.end_line).or(section.spot.line);
+                self.place(section.spot.method, section.spot.pc, line)
+            }
         }
     }
 
@@ -211,51 +238,35 @@ impl<'t> Telling<'t> {
         program.names.place(Site { method, pc, file, line })
     }
 
-    /// " in `DeckPlan.freeMetres`", where that is not this method.
-    fn inside(&self, access: &Access) -> String {
-        let program = self.whole.program;
-        if access.spot.method == program.method_name(self.method) {
-            return String::new();
-        }
-        let name = program.names.readable_method(access.spot.method);
-        let short: Vec<&str> = name.rsplitn(3, '.').take(2).collect();
-        format!(", in `{}.{}`", short.last().copied().unwrap_or_default(), short[0])
-    }
-
-    /// What another thread does in between: a real write of the variable, best one that is not the write of step 4.
-    fn interference(&self, stale: &Stale, variable: &str) -> (Option<Place>, String) {
-        let own = self.whole.summaries.summary(self.method).map(|summary| summary.accesses[stale.write.index()].spot);
+    /// What another thread does in between: a write of the variable that can happen then.
+    fn interference(
+        &self,
+        stale: &Stale,
+        section: &SummarySection,
+        read: &Access,
+        write: &Access,
+        variable: &str,
+    ) -> (Option<Place>, String) {
         let writers = self.whole.variables.writers(stale.variable);
-        let found = |place: &program::Place| {
-            let summary = self.whole.summaries.summary(place.method)?;
-            let access = summary.accesses.get(place.access.index())?;
-            let locks = access.held.iter().map(|section| &summary.sections[section]);
-            let lock = locks.filter(|section| section.kind != LockKind::Own).last().map(|section| {
-                Readable::new(self.whole.program, &self.whole.summaries, place.method).name(&section.lock)
-            });
-            Some((access.spot, lock))
+        let is_check = stale.how == Use::Decides && stale.variable == stale.written;
+        let Some(place) = self.words.interference(write, writers, is_check) else {
+            return (None, format!("`{variable}` written"));
         };
-        let other = writers.iter().find(|place| found(place).map(|(spot, _)| spot) != own).or(writers.first());
-        let (place, lock) = other.and_then(found).map_or((None, None), |(spot, lock)| (Some(self.spot(&spot)), lock));
-        let under = lock.map(|lock| format!(" under `{lock}`")).unwrap_or_default();
-        (place, format!("`{variable}` written{under}"))
+        let access =
+            self.whole.summaries.summary(place.method).and_then(|summary| summary.accesses.get(place.access.index()));
+        let how = self.words.theirs(section, read, place);
+        let is_own = access.is_some_and(|access| access.spot == write.spot);
+        let done = if alone(section, read) == Some(Alone::Call) { "changed" } else { "written" };
+        let same = if is_own { ", by the same code as (4)" } else { "" };
+        (access.map(|access| self.spot(&access.spot)), format!("`{variable}` {done}{how}{same}"))
     }
 }
 
-/// Whether a section is no more than one access of a volatile field.
-fn is_volatile(section: &SummarySection, access: &Access) -> bool {
-    section.kind == LockKind::Own && matches!(access.member, Member::Field(_) | Member::Static(_))
-}
-
-/// An object that synchronizes itself has no lock that a client could hold.
-fn fix(lock: &str, kind: LockKind, is_volatile: bool) -> String {
-    match kind {
-        LockKind::Own if is_volatile => format!(
-            "make (1) and (4) one step: hold a lock that all writers of `{lock}` hold, or make it an atomic and use `compareAndSet`"
-        ),
-        LockKind::Own => format!(
-            "do both in one operation of `{lock}`, such as `compareAndSet` or `computeIfAbsent`, or guard all uses by a lock"
-        ),
-        LockKind::Monitor | LockKind::Lock | LockKind::Stamped => format!("hold `{lock}` from (1) to (4)"),
-    }
+/// Whether what was written in between is gone: a field or value is set, a key gets another value.
+fn overwrites(stale: &Stale, write: &Access) -> bool {
+    let is_set = match write.member {
+        Member::Field(_) | Member::Static(_) | Member::Elements => true,
+        Member::State(state) => state == State::Value || write.is_keyed && !write.is_removal && !write.is_repeatable,
+    };
+    stale.variable == stale.written && is_set
 }

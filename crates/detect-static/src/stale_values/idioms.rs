@@ -177,12 +177,19 @@ impl Looking<'_> {
                     && (is_field(later) || later.is_removal && !change.is_removal)
             })
         };
+        // A count that was moved on is set to something else later, whoever has moved it on meanwhile.
+        let goes_on = |change: &Access| {
+            self.variable(change) == Some(stale.written)
+                && (stale.variable != stale.written
+                    || !(is_field(change) && comes_from(&change.value, stale.read))
+                    || self.is_relative(stale, write))
+        };
         self.summary.accesses.iter().any(|change| {
             change.is_write
                 && change.event != write.event
                 && (change.event == read.event || !change.held.intersection(read.held).is_empty())
                 && [&change.control, &change.guards, &change.awaited].into_iter().any(|by| comes_from(by, stale.read))
-                && (stale.variable != stale.written && self.variable(change) == Some(stale.written) || undoes(change))
+                && (goes_on(change) || undoes(change))
         })
     }
 

@@ -192,6 +192,7 @@ impl<'b> Building<'b> {
     fn section(&self, section: &Section, places: &Places<'_>) -> OutlineSection {
         let pc = section.start.map_or(0, |start| self.body.instruction(start).pc);
         let end = section.ends.iter().map(|end| self.body.instruction(*end).pc).min();
+        let line_of = |value: Value| self.body.line(self.body.instruction(value).pc);
         OutlineSection {
             lock: self.name(&section.lock, places),
             objects: match section.lock.root {
@@ -205,6 +206,7 @@ impl<'b> Building<'b> {
             pc,
             line: self.body.line(pc),
             end_line: end.and_then(|end| self.body.line(end)),
+            ends: section.ends.iter().map(|end| (self.body.block_of(*end).index() as u32, line_of(*end))).collect(),
             inside: section.start.map_or(SectionSet::default(), |start| places.held[start.index()]),
         }
     }

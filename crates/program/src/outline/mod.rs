@@ -238,6 +238,8 @@ pub struct OutlineSection {
     pub line: Option<u32>,
     /// Line of the end on the way without exceptions.
     pub end_line: Option<u32>,
+    /// The blocks that end it, with the lines.
+    pub ends: SmallVec<[(u32, Option<u32>); 2]>,
     /// Sections that are open where this one begins.
     pub inside: SectionSet,
 }
@@ -312,6 +314,14 @@ impl Outline {
             }
         }
         reached
+    }
+
+    /// The line where a section of the method ends on the way to an event.
+    pub fn end_before(&self, section: &OutlineSection, event: EventId) -> Option<u32> {
+        let wanted = self.events[event.index()].block as usize;
+        let leads = |block: usize| block == wanted || self.reached(block, |_| false)[wanted];
+        let end = section.ends.iter().find(|(block, _)| leads(*block as usize));
+        end.map_or(section.end_line, |(_, line)| *line)
     }
 
     /// Whether control can get from one event to another one without coming by any of the `stops` on the way, nor by the

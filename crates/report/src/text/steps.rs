@@ -22,8 +22,9 @@ pub(super) fn write(out: &mut String, finding: &Finding, sources: &dyn Sources, 
     for step in &finding.steps {
         let Some(place) = &step.place else { continue };
         match on_source(place, sources) {
-            Some((file, line)) => match groups.iter_mut().find(|group| group.file.path() == file.path()) {
-                Some(group) => group.add(line, step, place),
+            // Each method on its own, so that steps of one thread stand together.
+            Some((file, line)) => match groups.iter_mut().find(|group| group.is_in(&file, place)) {
+                Some(group) => group.add(line, step),
                 None => groups.push(Group::new(file, line, step, place)),
             },
             None => {
@@ -73,8 +74,9 @@ fn frame(place: &Place) -> String {
         return one_line(&place.method.name);
     }
     let method = one_line(&format!("{}.{}", place.method.class, place.method.name));
+    let lambda = if around(&place.method.name).is_some() { ", a lambda" } else { "" };
     match (place.file.as_deref().map(one_line), place.line) {
-        (Some(file), Some(line)) => format!("{method}({file}:{line})"),
+        (Some(file), Some(line)) => format!("{method}({file}:{line}){lambda}"),
         (Some(file), None) => format!("{method}({file}) bytecode offset {}", place.pc),
         (None, _) => format!("{method}(Unknown Source) bytecode offset {}", place.pc),
     }
@@ -97,36 +99,42 @@ fn numbered(numbers: &[u32], step: &Step, finding: &Finding, palette: Palette) -
     }
 }
 
-/// The steps in one file.
+/// The method that a lambda stands in, empty for a field; none if the method is no lambda.
+fn around(method: &str) -> Option<&str> {
+    let name = method.strip_prefix("lambda$")?.split('$').next().unwrap_or("");
+    Some(if matches!(name, "static" | "new") { "" } else { name })
+}
+
+/// The steps in one method.
 struct Group<'a> {
     file: Rc<SourceFile>,
     first_line: u32,
-    /// The method of all steps, if it is one.
-    method: Option<&'a location::MethodPlace>,
+    method: &'a location::MethodPlace,
     lines: BTreeMap<u32, Vec<&'a Step>>,
 }
 
 impl<'a> Group<'a> {
     fn new(file: Rc<SourceFile>, line: u32, step: &'a Step, place: &'a Place) -> Group<'a> {
-        Group { file, first_line: line, method: Some(&place.method), lines: BTreeMap::from([(line, vec![step])]) }
+        Group { file, first_line: line, method: &place.method, lines: BTreeMap::from([(line, vec![step])]) }
     }
 
-    fn add(&mut self, line: u32, step: &'a Step, place: &'a Place) {
-        if self.method != Some(&place.method) {
-            self.method = None;
-        }
+    fn is_in(&self, file: &SourceFile, place: &Place) -> bool {
+        self.file.path() == file.path() && *self.method == place.method
+    }
+
+    fn add(&mut self, line: u32, step: &'a Step) {
         self.lines.entry(line).or_default().push(step);
     }
 
     fn write(&self, out: &mut String, finding: &Finding, palette: Palette) {
         let head = format!("{}:{}", one_line(self.file.path()), self.first_line);
-        match self.method {
-            Some(method) => {
-                let method = one_line(&format!("{}.{}", method.class, method.name));
-                push_line(out, format_args!("  {head} in {method}"));
-            }
-            None => push_line(out, format_args!("  {head}")),
-        }
+        let class = &self.method.class;
+        let method = match around(&self.method.name) {
+            Some("") => format!("a lambda of {class}"),
+            Some(name) => format!("a lambda of {class}.{name}"),
+            None => format!("{class}.{}", self.method.name),
+        };
+        push_line(out, format_args!("  {head} in {}", one_line(&method)));
         let code = self.code();
         let digits = self.lines.keys().next_back().map_or(1, |line| line.to_string().len());
         let column = code.values().map(|code| width(code)).filter(|&width| width <= CODE_WIDTH).max().unwrap_or(0);

@@ -10,8 +10,6 @@ const TABLE_WIDTH: usize = 80;
 const INDENT: usize = 5;
 /// With less room than this per column a table is harder to read than a list.
 const NARROWEST: usize = 16;
-/// Longer texts are cut: the steps above the table have them whole.
-const CELL_LINES: usize = 3;
 
 pub(super) fn write(out: &mut String, finding: &Finding, palette: Palette) {
     let steps: Vec<&Step> = finding
@@ -56,13 +54,12 @@ fn write_table(out: &mut String, steps: &[&Step], threads: &[&str], room: usize)
         })
         .collect();
     let widths = share(&wanted, room);
-    let cut_headers: Vec<String> =
-        headers.iter().zip(&widths).map(|(header, &width)| wrap(header, width, 0, 1).concat()).collect();
+    let cut_headers: Vec<String> = headers.iter().zip(&widths).map(|(header, &width)| cut(header, width)).collect();
     write_row(out, &cut_headers.iter().map(String::as_str).collect::<Vec<_>>(), &widths);
     for step in steps {
         let column = threads.iter().position(|thread| *thread == step.thread.0).unwrap_or(0);
         let hang = format!("({}) ", step.number).len();
-        for line in wrap(&cell(step), widths[column], hang, CELL_LINES) {
+        for line in wrap(&cell(step), widths[column], hang) {
             let mut row = vec![""; threads.len()];
             row[column] = &line;
             write_row(out, &row, &widths);
@@ -79,7 +76,7 @@ fn write_row(out: &mut String, cells: &[&str], widths: &[usize]) {
 fn write_list(out: &mut String, steps: &[&Step]) {
     for step in steps {
         let text = format!("{}: {}", one_line(&step.thread.0), cell(step));
-        for line in wrap(&text, TABLE_WIDTH - INDENT, 4, CELL_LINES) {
+        for line in wrap(&text, TABLE_WIDTH - INDENT, 4) {
             push_line(out, format_args!("{:INDENT$}{line}", ""));
         }
     }
@@ -104,8 +101,22 @@ fn share(wanted: &[usize], room: usize) -> Vec<usize> {
     widths
 }
 
-/// Breaks a text into at most `most` lines of `room` columns; lines after the first are indented by `hang`.
-fn wrap(text: &str, room: usize, hang: usize, most: usize) -> Vec<String> {
+/// The first words of a text, if not all fit.
+fn cut(text: &str, room: usize) -> String {
+    let mut lines = wrap(text, room, 0);
+    let is_whole = lines.len() == 1;
+    let mut line = lines.swap_remove(0);
+    if !is_whole {
+        while width(&line) >= room {
+            line.pop();
+        }
+        line.push('…');
+    }
+    line
+}
+
+/// Breaks a text into lines of `room` columns; lines after the first are indented by `hang`.
+fn wrap(text: &str, room: usize, hang: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut is_fresh = true;
@@ -128,15 +139,6 @@ fn wrap(text: &str, room: usize, hang: usize, most: usize) -> Vec<String> {
         is_fresh = false;
     }
     lines.push(line);
-    if lines.len() > most {
-        lines.truncate(most);
-        if let Some(last) = lines.last_mut() {
-            while width(last) >= room {
-                last.pop();
-            }
-            last.push('…');
-        }
-    }
     lines
 }
 
@@ -154,17 +156,19 @@ mod tests {
 
     #[test]
     fn texts_are_wrapped_at_blanks_and_words_that_do_not_fit_are_broken() {
-        assert_eq!(wrap("(1) read the old balance", 16, 4, 3), ["(1) read the old", "    balance"]);
-        assert_eq!(wrap("abcdefghij", 4, 0, 5), ["abcd", "efgh", "ij"]);
-        assert_eq!(wrap("one two three four", 5, 0, 2), ["one", "two…"]);
-        assert_eq!(wrap("口座口座", 5, 0, 2), ["口座", "口座"]);
+        assert_eq!(wrap("(1) read the old balance", 16, 4), ["(1) read the old", "    balance"]);
+        assert_eq!(wrap("abcdefghij", 4, 0), ["abcd", "efgh", "ij"]);
+        assert_eq!(cut("one two three four", 5), "one…");
+        assert_eq!(cut("one", 5), "one");
+        assert_eq!(wrap("口座口座", 5, 0), ["口座", "口座"]);
     }
 
     #[test]
     fn nothing_is_wider_than_its_room() {
-        for room in 5..30 {
+        // Room for what lines are indented by, and for one wide character.
+        for room in 6..30 {
             for text in ["a bb ccc dddd eeeee ffffff", "口座 口座口座口座口座 x", &"y".repeat(300)] {
-                for line in wrap(text, room, 4, 3) {
+                for line in wrap(text, room, 4) {
                     assert!(width(&line) <= room, "{line:?} in {room}");
                 }
             }
