@@ -16,6 +16,7 @@ mod inside;
 mod instantiate;
 mod library;
 mod order;
+mod returned;
 mod uses;
 mod waits;
 
