@@ -40,9 +40,11 @@ pub(super) fn findings(analysis: &Analysis<'_>, ground: &Ground<'_>, options: Op
     let chosen: Vec<(&Witness, Judgement)> = if options.paper {
         by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     } else {
-        let mut judged = judged(analysis, ground, options);
-        judged.retain(|(witness, judgement)| may_happen(ground, witness, judgement));
-        judged
+        let judged = judged(analysis, ground, options);
+        if !judged.is_empty() {
+            ground.threads();
+        }
+        judged.into_par_iter().filter(|(witness, judgement)| may_happen(ground, witness, judgement)).collect()
     };
     chosen.par_iter().filter_map(|(witness, judgement)| explain(analysis, witness, judgement)).collect()
 }

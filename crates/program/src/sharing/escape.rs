@@ -95,11 +95,10 @@ impl<'s> Sharings<'s> {
     }
 
     /// Whether other threads know objects of a class without anybody handing them over.
-    fn is_known_outside(self, class: ClassId, made: &[Place]) -> bool {
+    fn is_known_outside(self, class: ClassId) -> bool {
         let (program, threads) = (self.program, self.threads);
-        let header = program.header(class);
-        let is_open = !threads.open.is_empty() && header.access.is_public();
-        if program.is_checked(class) && (is_open || made.is_empty() && !header.access.is_abstract()) {
+        let is_open = !threads.open.is_empty() && program.header(class).access.is_public();
+        if program.is_checked(class) && is_open {
             return true;
         }
         let known = self.answers.known.get_or_init(|| {
@@ -147,8 +146,13 @@ impl<'s> Sharings<'s> {
                     None if !classes.insert(class) => continue,
                     None => {}
                 }
+                // Where objects are made is asked last: that looks into many methods.
+                if self.is_known_outside(class) {
+                    return (true, classes);
+                }
                 let made = self.made(class);
-                if self.is_known_outside(class, &made) {
+                let is_abstract = self.program.header(class).access.is_abstract();
+                if made.is_empty() && self.program.is_checked(class) && !is_abstract {
                     return (true, classes);
                 }
                 pending.extend(made);

@@ -469,7 +469,8 @@ impl Composing<'_, '_> {
         self.summary.awaited = self.awaited_for();
         self.summary.hands_over = self.hands_over();
         self.summary.taken = self.taken();
-        self.summary.returns = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
+        let returned = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
+        self.summary.returns = returned.or_else(|| self.one_name().filter(is_outside));
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()

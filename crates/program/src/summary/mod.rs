@@ -18,6 +18,7 @@ mod inside;
 mod instantiate;
 mod library;
 mod order;
+mod returned;
 mod taken;
 mod uses;
 mod waits;

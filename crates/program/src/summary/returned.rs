@@ -1,0 +1,51 @@
+//! What a method returns, where its paths return different things that are all one.
+
+use super::compose::Composing;
+use crate::outline::{Action, Argument, Member, Name, NameStep, Object};
+
+impl Composing<'_, '_> {
+    /// The one name of all that the method may return: what a field holds, on one path read from it, on another one
+    /// yielded by a method that does the same, or made and put there.
+    pub(super) fn one_name(&self) -> Option<Name> {
+        let mut one: Option<&Name> = None;
+        for object in &self.outline.returned {
+            if let Object::Event(event) = object {
+                let name = self.result_name[event.index()].as_ref()?;
+                if *one.get_or_insert(name) != name {
+                    return None;
+                }
+            }
+        }
+        let one = one?;
+        let is_it = |object: &Object| match object {
+            Object::Event(_) => true,
+            Object::New { .. } => self.is_put(*object, one),
+            Object::Parameter(_) | Object::Int(_) | Object::Unknown => false,
+        };
+        self.outline.returned.iter().all(is_it).then(|| one.clone())
+    }
+
+    /// Whether something that the method makes is put into the field that a name ends with: by the method itself, or by
+    /// code that nobody sees and that gets both the object and its owner.
+    fn is_put(&self, made: Object, name: &Name) -> bool {
+        let Some((NameStep::Field(field), steps)) = name.steps.split_last() else { return false };
+        let is_owner = |owner: &Name| owner.start == name.start && owner.steps.as_slice() == steps;
+        let is_made = |argument: &Argument| argument.objects.contains(&made);
+        self.outline.events.iter().any(|event| match &event.action {
+            Action::Write { base, member, stored, .. } => {
+                *member == Member::Field(*field) && is_made(stored) && is_owner(&self.settle(base))
+            }
+            Action::Call { kind, method, arguments } => {
+                let is_unseen = || {
+                    let targets = self.calls.targets(self.program, *kind, *method);
+                    !targets.known().iter().any(|target| crate::library::is_checked_code(self.program, *target))
+                        && self.calls.model(self.program, *method, method.class).is_none()
+                };
+                arguments.iter().skip(1).any(is_made)
+                    && arguments.iter().any(|argument| is_owner(&self.settle(&argument.name)))
+                    && is_unseen()
+            }
+            _ => false,
+        })
+    }
+}
