@@ -16,12 +16,14 @@
 
 mod contention;
 mod explain;
+mod harmless;
 mod idioms;
 mod kept;
 mod replaced;
 mod rules;
 mod skew;
 mod strict;
+mod validated;
 
 use finding::Finding;
 use program::Whole;

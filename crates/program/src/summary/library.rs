@@ -1,6 +1,5 @@
 //! Calls of library code: what its model says, put into a summary.
 
-use classfile::CallKind;
 use location::{MethodName, Symbol};
 use smallvec::SmallVec;
 
@@ -9,7 +8,6 @@ use super::handle::Named;
 use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
-use super::instantiate::{Around, Function, Outside};
 use super::{Access, Comparisons, Influences, Root, SummarySection};
 use crate::class::Program;
 use crate::lock::{LockKind, Mode};
@@ -79,7 +77,7 @@ impl Composing<'_, '_> {
         }
     }
 
-    fn parameter_count(&self, method: MethodName) -> usize {
+    pub(super) fn parameter_count(&self, method: MethodName) -> usize {
         classfile::split_method(self.program.names.text(method.descriptor)).map_or(0, |(count, _)| count)
     }
 
@@ -363,91 +361,6 @@ impl Composing<'_, '_> {
         };
         // The section of the call has ended when it returns.
         self.influence[id.index()] = self.brought_to(joined(&result, computed), held);
-    }
-
-    fn is_stream(&self, id: EventId) -> bool {
-        match &self.outline.events[id.index()].action {
-            Action::Call { method, .. } => self.program.names.text(method.class.0).starts_with("java/util/stream/"),
-            _ => false,
-        }
-    }
-
-    /// Functions that the call runs, before it returns or as a task of their own: lambdas made in this method. Tells where
-    /// their results come from.
-    fn run_functions(
-        &mut self,
-        id: EventId,
-        event: &Event,
-        model: CallModel,
-        section: Option<usize>,
-        arguments: &[Argument],
-        skip: usize,
-    ) -> Influences {
-        let started = match model.starts {
-            Some(model::Start { task: model::Task::Argument(index), .. }) => Some(index),
-            _ => model.wraps,
-        };
-        let in_place = match section {
-            Some(section) if model.runs_inside => Around::Section(section),
-            _ => Around::Caller,
-        };
-        let runs = model.runs.iter().filter(|index| Some(*index) != started).map(|index| (index, in_place));
-        let functions: SmallVec<[(u8, Around); 2]> =
-            runs.chain(started.map(|index| (index, Around::Nothing))).collect();
-        if functions.is_empty() {
-            return Influences::default();
-        }
-        // They are given what the object holds, which is as old as the object where only this method knows it.
-        let held = self.sections(event.held);
-        let mut elements = Gathering::default();
-        arguments[..skip.min(arguments.len())].iter().for_each(|argument| self.given(&mut elements, argument, held));
-        let elements = elements.finish();
-        let mut computed = Gathering::default();
-        // An `Optional` that is empty runs nothing, nor does a stream that has nothing left.
-        let decides = model.returns == Returns::Computed || model.target == Target::Viewed;
-        let outside = Outside { rest: Some(&elements), decided: Some(&elements).filter(|_| decides) };
-        for (index, around) in functions {
-            let Some(mut function) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
-            if let Some(carrier) = arguments.first().filter(|_| decides)
-                && let Some(name) = self.element(carrier)
-            {
-                let (sources, objects) = (carrier.sources.clone(), std::iter::once(Object::Unknown).collect());
-                function.captured.push(Argument { name, sources, made: None, objects });
-            }
-            self.influence[id.index()] = Influences::default();
-            let mut is_known = false;
-            for body in function.targets.iter().filter_map(|target| (self.known)(*target)) {
-                is_known = true;
-                self.instantiate(id, event, &function.captured, body, around, outside);
-            }
-            if !is_known && !matches!(around, Around::Nothing) {
-                self.run_library(id, event, &function, arguments.first());
-            }
-            computed.add_all(&self.influence[id.index()]);
-        }
-        computed.finish()
-    }
-
-    /// A method reference to library code, such as `seen::contains`: what it is given comes from where `source` comes
-    /// from.
-    fn run_library(&mut self, id: EventId, event: &Event, function: &Function, source: Option<&Argument>) {
-        let at = id.index();
-        let (taken, element, name) = (self.is_taken[at], self.element_of[at].clone(), self.result_name[at].clone());
-        let mut arguments = function.captured.clone();
-        let count = self.parameter_count(function.method) + usize::from(function.kind != CallKind::Static);
-        let given = Argument {
-            name: Name::start(Start::Unknown),
-            sources: source.map(|source| source.sources.clone()).unwrap_or_default(),
-            made: None,
-            objects: std::iter::once(Object::Unknown).collect(),
-        };
-        arguments.resize(count.max(arguments.len()), given);
-        if function.kind != CallKind::Special {
-            self.library_call(id, event, function.method, &arguments);
-        }
-        self.is_taken[at] = taken;
-        self.element_of[at] = element;
-        self.result_name[at] = name;
     }
 }
 

@@ -11,6 +11,7 @@ mod compose;
 mod decide;
 mod element;
 mod explore;
+mod functions;
 mod handle;
 mod holding;
 mod influences;

@@ -1,0 +1,187 @@
+//! Acts on old answers that do no harm: what is done twice is done once, is gone either way, or is always the same.
+
+use location::Symbol;
+use program::outline::{Action, Object};
+use program::summary::{Access, Root};
+use program::{Place, Variable};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+
+impl Looking<'_> {
+    /// Whether it does no harm to do it twice: a flag that is only ever set, a set that gets what it has. Nothing else
+    /// may hang on the old answer.
+    pub(super) fn is_harmless(&self, stale: &Stale, write: &Access) -> bool {
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && (write.is_repeatable && self.access(stale.read).is_keyed && !self.decides_more(stale, write)
+                || self.is_one_way(stale.variable)
+                    && (self.is_signal(stale.variable) || !self.decides_more(stale, write))
+                || self.is_set_one_way(stale.variable) && self.is_signal(stale.variable))
+    }
+
+    /// Whether something is removed that was found to be there: the very element, or a key whose presence was asked. If
+    /// it has gone meanwhile, nothing happens.
+    pub(super) fn is_gone_either_way(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && write.is_removal
+            && (self.asks_presence(read) && !self.decides_more(stale, write)
+                || !write.is_mapped && comes_from(&write.address, stale.read))
+    }
+
+    /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would
+    /// have done anyway.
+    pub(super) fn is_asked_twice(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let reading = &outline.events[self.access(stale.read).event.index()].action;
+        match (reading, &outline.events[write.event.index()].action) {
+            (
+                Action::Call { method: first, arguments: one, .. },
+                Action::Call { method: second, arguments: other, .. },
+            ) => stale.how == Use::Decides && first == second && one.len() == 1 && one[0].name.same(&other[0].name),
+            _ => false,
+        }
+    }
+
+    /// A value that never changes, computed from the object alone when it is first asked for and kept in a volatile field:
+    /// whoever computes it again gets the same.
+    pub(super) fn is_computed_once(&self, stale: &Stale, write: &Access) -> bool {
+        let (Use::Decides, Variable::Field(field)) = (stale.how, stale.variable) else { return false };
+        let program = self.whole.program;
+        let declared = program.field(field);
+        stale.written == stale.variable
+            && declared.access.is_volatile()
+            && self.is_unchanging(declared.descriptor)
+            && self.whole.variables.writers(stale.variable).len() == 1
+            && write.value.iter().all(|influence| matches!(influence.root, Root::Parameter(0)))
+            && !self.decides_more(stale, write)
+    }
+
+    fn is_unchanging(&self, descriptor: Symbol) -> bool {
+        let program = self.whole.program;
+        let name = program.names.text(descriptor).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+        name.is_some_and(|name| self.whole.calls.is_immutable(program, program.names.class(name)))
+    }
+
+    /// Whether the old value is a key that is still there, because nobody ever removes one.
+    pub(super) fn is_lasting_key(&self, stale: &Stale, write: &Access) -> bool {
+        self.access(stale.read).is_of_keys
+            && write.is_keyed
+            && stale.variable == stale.written
+            && !self.is_emptied(stale.variable)
+    }
+
+    /// Whether something is ever taken out of a container, or another one takes its place.
+    fn is_emptied(&self, container: Variable) -> bool {
+        let variables = &self.whole.variables;
+        let removes = |place: &Place| {
+            let Some(summary) = self.whole.summaries.summary(place.method) else { return true };
+            let write = &summary.accesses[place.access.index()];
+            let outline = self.whole.summaries.outline(place.method);
+            match outline.map(|outline| &outline.events[write.event.index()].action) {
+                Some(Action::Call { method, .. }) => {
+                    let name = self.whole.program.names.text(method.name);
+                    ["remove", "clear", "poll", "retain", "pop", "take", "drain"]
+                        .iter()
+                        .any(|word| name.starts_with(word))
+                }
+                _ => true,
+            }
+        };
+        !variables.writers(Variable::Field(container.field())).is_empty()
+            || variables.writers(container).iter().any(removes)
+    }
+
+    /// Whether a read is a question whether something is there.
+    fn asks_presence(&self, read: &Access) -> bool {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method);
+        let outline = method.and_then(|method| self.whole.summaries.outline(method));
+        let event = outline.and_then(|outline| outline.events.iter().find(|event| event.pc == read.spot.pc));
+        match event.map(|event| &event.action) {
+            Some(Action::Call { method, .. }) => self.whole.program.names.text(method.name).starts_with("contains"),
+            _ => false,
+        }
+    }
+
+    /// Whether somebody writes the variable without asking: then it does not say who may go on.
+    fn is_signal(&self, variable: Variable) -> bool {
+        self.whole.variables.writers(variable).iter().any(|place| {
+            let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
+            let write = &summary.accesses[place.access.index()];
+            !write.control.iter().any(|influence| match influence.root {
+                Root::Access(read) => self.variable(&summary.accesses[read.index()]) == Some(variable),
+                Root::Parameter(_) => false,
+            })
+        })
+    }
+
+    /// Whether everybody who writes the variable writes the same number.
+    pub(super) fn is_one_way(&self, variable: Variable) -> bool {
+        self.is_always_the_same(variable, |action| match action {
+            Action::Write { stored, .. } => number(&stored.objects),
+            _ => None,
+        })
+    }
+
+    /// The same of what an atomic holds.
+    pub(super) fn is_set_one_way(&self, variable: Variable) -> bool {
+        self.is_always_the_same(variable, |action| match action {
+            Action::Call { method, arguments, .. } => match self.whole.program.names.text(method.name) {
+                "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => number(&arguments.get(1)?.objects),
+                _ => None,
+            },
+            _ => None,
+        })
+    }
+
+    fn is_always_the_same(&self, variable: Variable, written: impl Fn(&Action) -> Option<i32>) -> bool {
+        let number = |place: &Place| {
+            let event = self.whole.summaries.summary(place.method)?.accesses[place.access.index()].event;
+            written(&self.whole.summaries.outline(place.method)?.events.get(event.index())?.action)
+        };
+        let mut numbers = self.whole.variables.writers(variable).iter().map(number);
+        let Some(Some(first)) = numbers.next() else { return false };
+        numbers.all(|number| number == Some(first))
+    }
+
+    /// Whether something but the write depends on the old value: another write, or a call that others may notice.
+    pub(super) fn decides_more(&self, stale: &Stale, write: &Access) -> bool {
+        let is_other =
+            |access: &Access| access.is_write && access.event != write.event && comes_from(&access.control, stale.read);
+        if self.summary.accesses.iter().any(is_other) {
+            return true;
+        }
+        let beside = |access: &Access| {
+            access.is_write && access.event == write.event && self.variable(access) != Some(stale.variable)
+        };
+        if self.summary.accesses.iter().any(beside) {
+            return true;
+        }
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return true };
+        let deciding = outline.events[write.event.index()].control.clone();
+        let reading = self.access(stale.read).event;
+        outline.events.iter().enumerate().any(|(index, event)| {
+            let is_call = match &event.action {
+                Action::Call { method, .. } => {
+                    let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                    model.is_none_or(|model| model.sink.is_some_and(|sink| sink == program::model::Sink::Print))
+                }
+                _ => false,
+            };
+            is_call
+                && index != write.event.index()
+                && index != reading.index()
+                && deciding.iter().any(|condition| event.control.contains(condition))
+        })
+    }
+}
+
+/// The number that a value always is.
+fn number(objects: &[Object]) -> Option<i32> {
+    match objects {
+        [Object::Int(number)] => Some(*number),
+        _ => None,
+    }
+}

@@ -1,0 +1,121 @@
+//! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
+
+use program::Variable;
+use program::outline::{Action, EventId, Object};
+use program::summary::{Access, Influence, Influences, Root};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+
+impl Looking<'_> {
+    /// Whether a value is one of the variable that was read under a lock which is still held at the write.
+    pub(super) fn is_fresh(&self, influence: &Influence, variable: Variable, write: &Access) -> bool {
+        let Root::Access(read) = influence.root else { return false };
+        let access = self.access(read);
+        let shared = access.held.intersection(write.held).without(influence.ended);
+        !access.is_write && !shared.is_empty() && self.variable(access) == Some(variable)
+    }
+
+    /// Whether the write makes sure that what was read still holds: it is told what to expect, it is one step with a
+    /// read of its own, or a fresh read in its section vouches for the old one.
+    pub(super) fn is_validated(&self, stale: &Stale, write: &Access) -> bool {
+        // What says whether it was done, and is listened to, does not do it twice.
+        if write.is_refusing && stale.how == Use::Written && stale.variable == stale.written {
+            return true;
+        }
+        if comes_from(&write.expects, stale.read) || stale.how == Use::Decides && self.expects_same(stale, write) {
+            return true;
+        }
+        if stale.how == Use::Decides {
+            // What a call looks at by itself before it acts is that call's business.
+            let looks_again = write.control.iter().any(|influence| match influence.root {
+                Root::Access(read) if read != stale.read => {
+                    let again = self.access(read);
+                    self.is_fresh(influence, stale.variable, write)
+                        || again.event == write.event && self.variable(again) == Some(stale.variable)
+                }
+                _ => false,
+            });
+            // What asks for a key answers for that key, and not for how many there are.
+            let read = self.access(stale.read);
+            let answers = write.is_compound
+                && stale.variable == stale.written
+                && stale.first != stale.second
+                && (read.is_keyed || !write.is_keyed);
+            // What looks at the very thing that it changes needs no other permission.
+            let looks_at_itself = stale.variable != stale.written
+                && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
+            if looks_again || answers || looks_at_itself {
+                return true;
+            }
+        }
+        write.compared.iter().filter(|compared| compared.are_equal).any(|compared| {
+            let [left, right] = &compared.sides;
+            self.vouches(left, right, stale, write) || self.vouches(right, left, stale, write)
+        })
+    }
+
+    /// Whether what the write is told to expect was read from the very object that was asked: an entry of a map.
+    fn expects_same(&self, stale: &Stale, write: &Access) -> bool {
+        let asked = self.receiver(self.access(stale.read));
+        asked.is_some()
+            && write.expects.iter().any(|influence| match influence.root {
+                Root::Access(read) => self.receiver(self.access(read)) == asked,
+                Root::Parameter(_) => false,
+            })
+    }
+
+    /// The object that another call yielded and that a read of the method itself is a call on.
+    fn receiver(&self, read: &Access) -> Option<EventId> {
+        let outline = self.whole.summaries.outline(self.method)?;
+        match &outline.events.get(read.event.index())?.action {
+            Action::Call { arguments, .. } => match arguments.first()?.objects.as_slice() {
+                [Object::Event(event)] => Some(*event),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether one side is a fresh read and the other one the old value, or an old version that goes with it.
+    fn vouches(&self, fresh: &Influences, old: &Influences, stale: &Stale, write: &Access) -> bool {
+        fresh.iter().any(|influence| {
+            let Root::Access(read) = influence.root else { return false };
+            let Some(variable) = self.variable(self.access(read)) else { return false };
+            if read == stale.read || !self.is_fresh(influence, variable, write) {
+                return false;
+            }
+            old.iter().any(|influence| {
+                let Root::Access(copy) = influence.root else { return false };
+                copy == stale.read
+                    || self.variable(self.access(copy)) == Some(variable)
+                        && (stale.how == Use::Decides || self.access(copy).held.contains(stale.first))
+                        && self.is_version(variable, stale.variable)
+            })
+        })
+    }
+
+    /// Whether every write of a variable also writes its version, in one section, or has compared the version there.
+    fn is_version(&self, version: Variable, variable: Variable) -> bool {
+        version != variable
+            && self.whole.variables.writers(variable).iter().all(|place| {
+                let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
+                let write = &summary.accesses[place.access.index()];
+                let held = write.held;
+                let is_fresh = |influence: &Influence| match influence.root {
+                    Root::Access(read) => {
+                        let read = &summary.accesses[read.index()];
+                        !read.held.intersection(held).is_empty() && self.variable(read) == Some(version)
+                    }
+                    Root::Parameter(_) => false,
+                };
+                let mut sides = write.compared.iter().filter(|one| one.are_equal).flat_map(|one| &one.sides);
+                sides.any(|side| side.iter().any(is_fresh))
+                    || summary.accesses.iter().any(|access| {
+                        access.is_write
+                            && !access.held.intersection(held).is_empty()
+                            && self.variable(access) == Some(version)
+                    })
+            })
+    }
+}

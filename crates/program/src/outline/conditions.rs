@@ -1,0 +1,150 @@
+//! What decides whether an instruction runs: branches, refusals, handlers, and waits in between.
+
+use super::agree::sides;
+use super::build::Building;
+use super::flow::{Flow, Places};
+use super::waits::Point;
+use super::{Condition, SectionSet};
+use crate::ControlDependence;
+use crate::ir::{BlockId, Op, Value};
+use classfile::Condition as Relation;
+use smallvec::SmallVec;
+
+impl Building<'_> {
+    /// By block: the condition that its branch decides.
+    pub(super) fn conditions(&self, places: &Places<'_>, flow: &Flow<'_>) -> Vec<Option<Condition>> {
+        let mut conditions = vec![None; self.body.block_count()];
+        for (block, _) in self.body.blocks() {
+            let Some(last) = self.body.terminator(block) else { continue };
+            let op = self.body.op(last);
+            if !matches!(op, Op::Branch { .. } | Op::Switch { .. }) {
+                continue;
+            }
+            let mut operands: SmallVec<[Value; 2]> = SmallVec::new();
+            self.body.for_each_operand(op, |operand| operands.push(operand));
+            let held = places.held[last.index()];
+            conditions[block.index()] = Some(Condition {
+                line: self.body.line(self.body.instruction(last).pc),
+                sides: sides(self.body, &self.program.names, last)
+                    .map(|sides| Box::new(sides.map(|side| flow.of([side], last))))
+                    .filter(|sides| sides.iter().all(|side| !side.is_empty())),
+                is_by_size: matches!(
+                    op,
+                    Op::Branch {
+                        condition: Relation::Less
+                            | Relation::LessOrEqual
+                            | Relation::Greater
+                            | Relation::GreaterOrEqual,
+                        ..
+                    }
+                ),
+                sources: flow.of(operands, last),
+                held,
+                block: block.index() as u32,
+            });
+        }
+        conditions
+    }
+
+    /// By block: the numbers of all conditions that decide whether it runs, directly or by deciding another.
+    pub(super) fn control(&self, conditions: &[Option<Condition>]) -> Vec<SmallVec<[u32; 4]>> {
+        let mut number = vec![0u32; conditions.len()];
+        let mut next = 0;
+        for (block, condition) in conditions.iter().enumerate() {
+            number[block] = next;
+            next += u32::from(condition.is_some());
+        }
+        let direct = ControlDependence::of(self.body);
+        let mut control: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); conditions.len()];
+        let mut changed = next > 0;
+        while changed {
+            changed = false;
+            for block in 0..conditions.len() {
+                for dependence in direct.of_block(BlockId::from_index(block)) {
+                    let branch = dependence.branch.index();
+                    let inherited = control[branch].clone();
+                    for condition in inherited.into_iter().chain([number[branch]]) {
+                        if let Err(at) = control[block].binary_search(&condition) {
+                            control[block].insert(at, condition);
+                            changed = true;
+                        }
+                    }
+                }
+            }
+        }
+        control
+    }
+
+    /// The conditions that decide whether an exception made here leaves the method.
+    pub(super) fn refusals(&self, control: &[SmallVec<[u32; 4]>]) -> SmallVec<[u32; 2]> {
+        let mut refusals: SmallVec<[u32; 2]> = SmallVec::new();
+        for (block, _) in self.body.blocks() {
+            let Some(Op::Throw(thrown)) = self.body.terminator(block).map(|last| *self.body.op(last)) else { continue };
+            // What stands in the way of an exception made here is mostly a `finally`, which throws it on.
+            if matches!(self.body.op(thrown), Op::New(_)) {
+                refusals.extend(control[block.index()].iter().copied());
+            }
+        }
+        refusals.sort_unstable();
+        refusals.dedup();
+        refusals
+    }
+
+    /// The handlers after which the method goes on; a `finally` throws on what it has caught.
+    pub(super) fn caught(&self) -> SmallVec<[u32; 2]> {
+        let mut handlers: SmallVec<[u32; 2]> = SmallVec::new();
+        for (_, block) in self.body.blocks() {
+            handlers.extend(block.handlers.iter().map(|handler| handler.index() as u32));
+        }
+        handlers.sort_unstable();
+        handlers.dedup();
+        handlers.retain(|handler| {
+            let mut seen = vec![false; self.body.block_count()];
+            let mut pending = vec![BlockId::from_index(*handler as usize)];
+            while let Some(block) = pending.pop() {
+                if std::mem::replace(&mut seen[block.index()], true) {
+                    continue;
+                }
+                if let Some(Op::Return(_)) = self.body.terminator(block).map(|last| *self.body.op(last)) {
+                    return true;
+                }
+                pending.extend(self.body.block(block).successors.iter().copied());
+            }
+            false
+        });
+        handlers
+    }
+
+    /// Sections whose lock a wait lets go between a condition and an instruction that it decides about. What decides
+    /// only whether there is another round is asked again there.
+    pub(super) fn waited(
+        &self,
+        value: Value,
+        places: &Places<'_>,
+        conditions: &[Option<Condition>],
+    ) -> SmallVec<[(u32, SectionSet); 1]> {
+        let mut waited = SmallVec::new();
+        if places.waits.list.is_empty() {
+            return waited;
+        }
+        let direct = ControlDependence::of(self.body);
+        let mut seen = vec![false; self.body.block_count()];
+        let mut pending = vec![self.body.block_of(value)];
+        while let Some(block) = pending.pop() {
+            for dependence in direct.of_block(block) {
+                let deciding = dependence.branch;
+                if deciding >= block || std::mem::replace(&mut seen[deciding.index()], true) {
+                    continue;
+                }
+                pending.push(deciding);
+                let Some(branch) = self.body.terminator(deciding) else { continue };
+                let sections = places.waits.between(self.body, branch, Point::before(self.body, value));
+                if !sections.is_empty() {
+                    let number = conditions[..deciding.index()].iter().flatten().count();
+                    waited.push((number as u32, sections));
+                }
+            }
+        }
+        waited
+    }
+}
