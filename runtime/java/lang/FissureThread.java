@@ -418,6 +418,12 @@ final class FissureThread {
         if (waitingFor != null) {
             settleWait();
         }
+        tellLost();
+        return (long) site << 32 | (long) extra << 8 | segmentBit() | op;
+    }
+
+    /** After a loss the reader knows of no lock that is held. */
+    private void tellLost() {
         if (lost != 0) {
             int count = lost;
             lost = 0;
@@ -427,7 +433,6 @@ final class FissureThread {
                 held[--heldCount] = null;
             }
         }
-        return (long) site << 32 | (long) extra << 8 | segmentBit() | op;
     }
 
     void append(int op, int extra, int site) {
@@ -518,6 +523,7 @@ final class FissureThread {
             append(Fissure.RELEASE + how + 1, lock.type, site, lock.id, turn);
             return;
         }
+        tellLost();
         if (how == 0 && holdsLast(lock, turn)) {
             append(Fissure.RELEASE_LAST, 0, site);
         } else {
