@@ -70,6 +70,14 @@ impl LockSets {
         meet
     }
 
+    /// Whether something is in both. Nearly all sets are of one lock or two, so looking is quicker than remembering.
+    pub(crate) fn intersect(&self, a: LockSet, b: LockSet) -> bool {
+        if a == b || a.is_empty() || b.is_empty() {
+            return a == b && !a.is_empty();
+        }
+        self.locks(a).iter().any(|lock| self.locks(b).binary_search(lock).is_ok())
+    }
+
     pub(crate) fn without(&mut self, set: LockSet, lock: LockId) -> LockSet {
         if self.locks(set).binary_search(&lock).is_err() {
             return set;

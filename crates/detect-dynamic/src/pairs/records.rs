@@ -19,8 +19,8 @@ impl Held {
     pub(super) const NOTHING: Held = Held { any: LockSet::EMPTY, alone: LockSet::EMPTY };
 
     /// Whether two threads cannot hold these at the same time.
-    pub(super) fn excludes(self, other: Held, sets: &mut LockSets) -> bool {
-        !sets.meet(self.alone, other.any).is_empty() || !sets.meet(self.any, other.alone).is_empty()
+    pub(super) fn excludes(self, other: Held, sets: &LockSets) -> bool {
+        sets.intersect(self.alone, other.any) || sets.intersect(self.any, other.alone)
     }
 }
 

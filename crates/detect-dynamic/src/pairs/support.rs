@@ -42,7 +42,7 @@ impl Support {
 
 impl Pairs {
     /// Whether another thread came, or can come, in between.
-    pub(super) fn support(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
+    pub(super) fn support(&self, unit: &Unit, suspicion: usize) -> Option<Support> {
         let is_told = self.suspicions[suspicion].is_told;
         let found = self.conflict(unit, is_told);
         if is_told { found.or_else(|| self.rival(unit, suspicion)) } else { found }
@@ -51,7 +51,7 @@ impl Pairs {
     /// Another thread that began the same unit on the same variable, or at least took the same lock in the same method. It
     /// did not get to its second part in this run, as where a room is full by then; the code says what that would have
     /// been.
-    fn rival(&mut self, unit: &Unit, suspicion: usize) -> Option<Support> {
+    fn rival(&self, unit: &Unit, suspicion: usize) -> Option<Support> {
         if unit.first.variable != unit.second.variable || !unit.second.writes {
             return None;
         }
@@ -61,15 +61,15 @@ impl Pairs {
         let taken = seen.taken.iter().filter(|(lock, _)| !unit.first.is_part && locks.contains(lock));
         let taken = taken.map(|(_, record)| record);
         let mut rivals = begun.map(|record| (How::Begins, record)).chain(taken.map(|record| (How::Runs, record)));
-        let (how, record) = rivals.find(|(_, record)| is_free(unit, record, &self.clocks, &mut self.sets))?;
+        let (how, record) = rivals.find(|(_, record)| is_free(unit, record, &self.clocks, &self.sets))?;
         let evidence = Evidence::Predicted;
         Some(Support { unit: *unit, other: record.thread, after: record.first, before: None, evidence, how })
     }
 
-    fn conflict(&mut self, unit: &Unit, is_told: bool) -> Option<Support> {
+    fn conflict(&self, unit: &Unit, is_told: bool) -> Option<Support> {
         let mut best: Option<Support> = None;
         for after in self.index.of(unit.first.variable) {
-            if !is_free(unit, after, &self.clocks, &mut self.sets) {
+            if !is_free(unit, after, &self.clocks, &self.sets) {
                 continue;
             }
             for after_access in [after.first, after.last] {
@@ -79,7 +79,7 @@ impl Pairs {
                 let before = if unit.second.conflicts(&after_access) {
                     Some(after_access)
                 } else {
-                    closing(unit, after, &after_access, &self.index, &self.clocks, &mut self.sets)
+                    closing(unit, after, &after_access, &self.index, &self.clocks, &self.sets)
                 };
                 if before.is_none() && !is_told {
                     continue;
@@ -100,7 +100,7 @@ impl Pairs {
 }
 
 /// Whether accesses of a record can be put between the two of a unit.
-fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &mut LockSets) -> bool {
+fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &LockSets) -> bool {
     record.thread != unit.thread
         && record.thread != unit.last_thread
         && !clocks.is_before(record.thread, record.first.clock, unit.first.clock)
@@ -115,7 +115,7 @@ fn closing(
     after_access: &Access,
     index: &Index,
     clocks: &Clocks,
-    sets: &mut LockSets,
+    sets: &LockSets,
 ) -> Option<Access> {
     let mut found: Option<Access> = None;
     for record in index.of(unit.second.variable) {

@@ -158,6 +158,12 @@ impl Watched {
         late.writes < Watched::MOST_LATE
     }
 
+    /// Whether it changed hands in a way that was no turn, and nothing that is told late can alter that.
+    fn is_settled(&self) -> bool {
+        let is_none = |candidates: &Option<Vec<Candidate>>| candidates.as_ref().is_some_and(Vec::is_empty);
+        is_none(&self.candidates) && self.late.as_ref().is_none_or(|late| is_none(&late.known))
+    }
+
     /// Whether it changed hands, and always through things of one kind, which are none of these.
     fn is_in_turns(&self, parts: &[Through], writing: &[bool]) -> bool {
         let writes = |site: &SiteId| writing.get(site.index()).is_some_and(|writes| *writes);
@@ -247,7 +253,7 @@ impl Turns {
         if (access.writes || access.interval.is_some()) && !own.left.is_empty() {
             let watched = &mut self.watched;
             own.left.retain(|variable| {
-                let Some(left) = watched.get_mut(variable) else { return false };
+                let Some(left) = watched.get_mut(variable).filter(|left| !left.is_settled()) else { return false };
                 if left.owner != thread {
                     return left.late.as_ref().is_some_and(|late| late.from == thread) && left.write_late(&done);
                 }
@@ -259,7 +265,7 @@ impl Turns {
                 left.written.len() < Watched::MOST_WRITTEN
             });
         }
-        if let Some(watched) = self.watched.get_mut(&access.variable) {
+        if let Some(watched) = self.watched.get_mut(&access.variable).filter(|watched| !watched.is_settled()) {
             if watched.owner != thread && !clocks.is_before(watched.owner, watched.clock, access.clock) {
                 watched.change(own);
             }
