@@ -70,6 +70,31 @@ const HOOKS: &[Line] = &[
         0,
         LOOKED_AT,
     ),
+    // A future that is done when a step is added, even if it was not a moment before.
+    (
+        "java/util/concurrent/CompletableFuture",
+        "uniApplyNow",
+        "(Ljava/lang/Object;Ljava/util/concurrent/Executor;Ljava/util/function/Function;)Ljava/util/concurrent/CompletableFuture;",
+        false,
+        0,
+        LOOKED_AT,
+    ),
+    (
+        "java/util/concurrent/CompletableFuture",
+        "uniAcceptNow",
+        "(Ljava/lang/Object;Ljava/util/concurrent/Executor;Ljava/util/function/Consumer;)Ljava/util/concurrent/CompletableFuture;",
+        false,
+        0,
+        LOOKED_AT,
+    ),
+    (
+        "java/util/concurrent/CompletableFuture",
+        "uniRunNow",
+        "(Ljava/lang/Object;Ljava/util/concurrent/Executor;Ljava/lang/Runnable;)Ljava/util/concurrent/CompletableFuture;",
+        false,
+        0,
+        LOOKED_AT,
+    ),
     ("java/util/concurrent/CompletableFuture$UniCompletion", "claim", "()Z", false, 0, CLAIMED),
     ("java/util/concurrent/CompletableFuture$BiRelay", "tryFire", "", false, 0, CLAIMED),
     // What is submitted is wrapped in a new one.
