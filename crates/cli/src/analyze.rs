@@ -82,7 +82,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
     let (mut seen, mut units) = (0, 0);
     feed(&mut reader, |events| {
-        seen += events.len() as u64;
+        seen += events.iter().filter(|event| !matches!(event.action, Action::Lost { .. })).count() as u64;
         units += events.iter().filter(|event| matches!(event.action, Action::UnitBegin { .. })).count() as u64;
         for detector in &mut running {
             detector.on_events(events);

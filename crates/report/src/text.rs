@@ -4,6 +4,7 @@ mod palette;
 mod steps;
 mod table;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use finding::{Evidence, Finding};
@@ -125,9 +126,17 @@ fn summary(report: &Report<'_>) -> String {
         }
     }
     if !inputs.skipped.is_empty() {
-        let _ = write!(line, "; {} skipped", counted(inputs.skipped.len(), "input", "inputs"));
+        // A trace may have several problems, and is one input.
+        let paths: BTreeSet<&str> = inputs.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
+        let _ = write!(line, "; {} skipped", counted(paths.len(), "input", "inputs"));
     }
     line
+}
+
+/// Threads that a trace gives no name are called by their number.
+fn thread(name: &str) -> String {
+    let name = one_line(name);
+    if name.starts_with("thread ") { name } else { format!("thread {name}") }
 }
 
 fn counted(number: usize, one: &str, many: &str) -> String {

@@ -186,7 +186,8 @@ impl Tables {
         self.sites.get(id.index()).copied().filter(|frame| *frame != Frame::default())
     }
 
-    /// `bank.Account.deposit:(I)V@12(Account.java:17)`, with the parts that are known; empty for an unknown place.
+    /// `bank.Account.deposit:(I)V@12(Account.java:17)`, with the parts that are known, or just `Account.java:17`; empty for
+    /// an unknown place.
     pub fn site_text(&self, id: SiteId) -> String {
         self.frame(id).map_or_else(String::new, |frame| self.frame_text(frame))
     }
@@ -212,6 +213,9 @@ impl Tables {
     }
 
     fn frame_text(&self, frame: Frame) -> String {
+        if frame == (Frame { file: frame.file, line: frame.line, ..Frame::default() }) && frame.file != StringId(0) {
+            return format!("{}:{}", self.string(frame.file), frame.line);
+        }
         let mut text = String::new();
         if frame.class != StringId(0) {
             text += self.string(frame.class);
@@ -312,6 +316,9 @@ impl FrameParts<'_> {
             None => (head, 0),
         };
         let (name, descriptor) = head.split_once(':').unwrap_or((head, ""));
+        if let ("", 0, Ok(line)) = (file, pc, descriptor.parse()) {
+            return Some(FrameParts { class: "", method: "", descriptor: "", file: name, line, pc });
+        }
         let (class, method) = name.rsplit_once('.')?;
         (!class.is_empty() && !method.is_empty()).then_some(FrameParts { class, method, descriptor, file, line, pc })
     }
@@ -330,6 +337,9 @@ mod tests {
             "bank.Account.<init>:()V",
             "345",
             "Foo.java:12",
+            "Foo.java:012",
+            "12:7",
+            ":7",
             "a(b)c",
             "x@",
             "f(3)",
@@ -342,6 +352,10 @@ mod tests {
         let frame = tables.frame(site).unwrap();
         assert_eq!((tables.string(frame.class), tables.string(frame.method)), ("bank.Account", "deposit"));
         assert_eq!((tables.string(frame.file), frame.line, frame.pc), ("Account.java", 17, 12));
+        let site = tables.add_site("Account.java:17");
+        let frame = tables.frame(site).unwrap();
+        assert_eq!((tables.string(frame.class), tables.string(frame.method)), ("", ""));
+        assert_eq!((tables.string(frame.file), frame.line), ("Account.java", 17));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use finding::{Finding, Step};
 use location::Place;
 
-use super::{Hints, Palette, push_line};
+use super::{Hints, Palette, push_line, thread};
 use crate::escape::width;
 use crate::{SourceFile, Sources, one_line};
 
@@ -67,11 +67,14 @@ fn on_source(place: &Place, sources: &dyn Sources) -> Option<(Rc<SourceFile>, u3
     Some((file, line))
 }
 
-/// As the JVM prints it, so that development environments make it a link. Places that a text trace names in words have
-/// no class: they are told as they are.
+/// As the JVM prints it, so that development environments make it a link. Places that a text trace names in words, or by
+/// file and line, have no class: they are told as they are.
 fn frame(place: &Place) -> String {
     if place.method.class.is_empty() {
-        return one_line(&place.method.name);
+        return match (place.method.name.as_str(), place.file.as_deref(), place.line) {
+            ("", Some(file), Some(line)) => format!("{}:{line}", one_line(file)),
+            (name, ..) => one_line(name),
+        };
     }
     let method = one_line(&format!("{}.{}", place.method.class, place.method.name));
     let lambda = if around(&place.method.name).is_some() { ", a lambda" } else { "" };
@@ -93,7 +96,7 @@ fn numbered(numbers: &[u32], step: &Step, finding: &Finding, palette: Palette) -
     let numbers = palette.strong(&numbers);
     match finding.steps.first() {
         Some(first) if first.thread != step.thread => {
-            format!("{numbers} thread {}: {what}", one_line(&step.thread.0))
+            format!("{numbers} {}: {what}", thread(&step.thread.0))
         }
         _ => format!("{numbers} {what}"),
     }

@@ -2,7 +2,7 @@
 
 use finding::{Finding, Step};
 
-use super::{Palette, push_line};
+use super::{Palette, push_line, thread};
 use crate::escape::width;
 use crate::one_line;
 
@@ -44,7 +44,7 @@ fn threads<'a>(finding: &'a Finding, steps: &[&'a Step]) -> Vec<&'a str> {
 }
 
 fn write_table(out: &mut String, steps: &[&Step], threads: &[&str], room: usize) {
-    let headers: Vec<String> = threads.iter().map(|thread| format!("thread {}", one_line(thread))).collect();
+    let headers: Vec<String> = threads.iter().map(|name| thread(name)).collect();
     let wanted: Vec<usize> = threads
         .iter()
         .zip(&headers)

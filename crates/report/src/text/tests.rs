@@ -215,6 +215,29 @@ no findings in 3 classes; 12 inputs skipped
 }
 
 #[test]
+fn several_problems_of_one_input_are_one_input() {
+    let mut report = samples::report(&[]);
+    let skipped =
+        ["cut off", "no end mark"].map(|reason| Skipped { path: "a.trace".to_owned(), reason: reason.to_owned() });
+    report.inputs.skipped = skipped.into();
+    let text = render(&report, &NoSources, Palette::Plain);
+    assert!(text.ends_with("skipped: a.trace: no end mark\nno findings in 3 classes; 1 input skipped\n"), "{text}");
+}
+
+#[test]
+fn places_by_file_and_line_and_threads_by_number() {
+    let mut finding = samples::lost_update();
+    for place in finding.steps.iter_mut().filter_map(|step| step.place.as_mut()) {
+        place.method.class.clear();
+        place.method.name.clear();
+    }
+    finding.steps[0].thread = Thread("thread 7".to_owned());
+    let text = text(&[finding], &NoSources);
+    assert!(text.contains("\n      at Account.java:"), "{text}");
+    assert!(text.contains(" thread 7 ") && !text.contains("thread thread"), "{text}");
+}
+
+#[test]
 fn colours_change_nothing_but_colours() {
     let findings = [samples::lost_update()];
     let report = samples::report(&findings);
