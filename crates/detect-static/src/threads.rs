@@ -21,6 +21,7 @@ pub(crate) fn is_shared(ground: &Ground<'_>, variable: Variable) -> bool {
     let sharing = match variable {
         Variable::Field(field) => sharings.field(field),
         Variable::Held(field) => sharings.contents(field),
+        Variable::Within(field) => sharings.within(field),
     };
     sharing.is_none_or(|sharing| sharing.is_shared())
 }

@@ -2,11 +2,14 @@
 
 use location::ClassName;
 use rustc_hash::FxHashSet;
+use smallvec::SmallVec;
 
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Action, Argument, Event, EventId, Name, NameStep, Object, Outline, SectionSet, Start};
+use crate::outline::{
+    Action, Argument, Event, EventId, Name, NameStep, Object, Outline, OutlineSection, SectionSet, Start,
+};
 use crate::path::MAX_STEPS;
 use crate::release::Release;
 use crate::summary::{Run, Summaries, Summary};
@@ -128,6 +131,7 @@ impl<'c> Cover<'c> {
                 NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
                 // What stands in an array may stand in others, too.
                 NameStep::Constant(_) | NameStep::Element(_) => false,
+                NameStep::Some => true,
             })
         };
         let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
@@ -138,7 +142,7 @@ impl<'c> Cover<'c> {
                 let held = locks(summary, access.held);
                 relations.iter().any(|relation| {
                     let mut asked = FxHashSet::default();
-                    self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+                    self.is_under(place.method, &access.object(), &held, relation, MAX_CLIMB, &mut asked)
                 })
             })
     }
@@ -360,11 +364,36 @@ impl<'c> Cover<'c> {
 
 /// The locks of some sections of an outline.
 pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
-    sections
+    let open: SmallVec<[&OutlineSection; 4]> =
+        sections.iter().filter_map(|section| outline.sections.get(section)).collect();
+    let mut locks: Vec<HeldLock> = open
         .iter()
-        .filter_map(|section| outline.sections.get(section))
         .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
-        .collect()
+        .collect();
+    for (index, section) in open.iter().enumerate() {
+        // As many locks as there are objects that each may be: `low` and `high` are `from` and `to`.
+        let is_alike = |other: &&&OutlineSection| {
+            other.kind == section.kind
+                && other.mode == section.mode
+                && other.lock.steps == section.lock.steps
+                && other.objects.len() == section.objects.len()
+                && other.objects.iter().all(|object| section.objects.contains(object))
+        };
+        let count = section.objects.len();
+        if count > 1 && open[index..].iter().filter(is_alike).count() == count {
+            locks.extend(section.objects.iter().filter_map(|object| {
+                let start = match *object {
+                    Object::Parameter(position) => Start::Parameter(position),
+                    Object::New { register, .. } => Start::New(register),
+                    Object::Event(event) => Start::Result(event),
+                    Object::Int(_) | Object::Unknown => return None,
+                };
+                let name = Name { start, steps: section.lock.steps.clone() };
+                Some(HeldLock { name, kind: section.kind, mode: section.mode })
+            }));
+        }
+    }
+    locks
 }
 
 /// A lock of the caller by all names that the callee has for it.

@@ -9,7 +9,7 @@ use crate::cover::{HeldLock, Relation, outline_locks};
 use crate::model::Section;
 use crate::outline::{Action, Name, NameStep, Start};
 use crate::path::simple_name;
-use crate::sharing::FieldAccess;
+use crate::sharing::{FieldAccess, Part};
 use crate::variable::holder;
 use crate::whole::Whole;
 
@@ -66,10 +66,10 @@ impl Guards {
 
 impl Whole<'_> {
     /// Which locks are held where the field itself, or the contents of what it holds, is read and written.
-    pub fn guards(&self, field: FieldId, of_contents: bool) -> Guards {
+    pub fn guards(&self, field: FieldId, part: Part) -> Guards {
         let mut guards = Guards::default();
         for access in self.sharings().accesses(field) {
-            if access.of_contents != of_contents || access.is_initial {
+            if access.part != part || access.is_initial {
                 continue;
             }
             let Some((object, held)) = self.touched(access) else { continue };
@@ -109,7 +109,7 @@ impl Whole<'_> {
             Action::Call { arguments, .. } => arguments.first()?.name.clone(),
             Action::Lambda { .. } | Action::Wait(_) => return None,
         };
-        if access.of_contents {
+        if access.part == Part::Contents {
             // From the container back to the object that holds it.
             object.steps.pop();
         }
@@ -129,11 +129,11 @@ impl Whole<'_> {
 pub fn show_guards(whole: &Whole<'_>, field: FieldId) -> String {
     let mut text = String::new();
     let is_final = whole.program.field(field).access.is_final();
-    for (of_contents, label) in [(false, ""), (true, "contents ")] {
-        if is_final && !of_contents {
+    for (part, label) in [(Part::Itself, ""), (Part::Contents, "contents ")] {
+        if is_final && part == Part::Itself {
             continue;
         }
-        let guards = whole.guards(field, of_contents);
+        let guards = whole.guards(field, part);
         for guarding in guards.locks.iter().take(3) {
             text.push_str(&format!(
                 "  {label}under {} at {} of {} reads and {} of {} writes\n",
@@ -175,7 +175,7 @@ fn steps_of(names: &Names, steps: &[NameStep]) -> String {
     let each = steps.iter().map(|step| match step {
         NameStep::Field(field) => format!(".{}", names.text(field.name)),
         NameStep::Constant(index) => format!("[{index}]"),
-        NameStep::Element(_) => "[...]".to_owned(),
+        NameStep::Element(_) | NameStep::Some => "[...]".to_owned(),
     });
     each.collect()
 }

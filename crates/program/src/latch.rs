@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::class::MethodId;
 use crate::model::{Order, OrderKind, When};
 use crate::outline::{Action, Argument, Event, EventId, Member, Object, Outline};
+use crate::sharing::Part;
 use crate::thread::{At, EntryId};
 use crate::whole::Whole;
 
@@ -108,7 +109,7 @@ impl Whole<'_> {
                 Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
                     let field = self.program.resolve_field(*field)?;
                     let writes = self.sharings().accesses(field).iter().filter(|access| access.is_write);
-                    one(writes.filter(|access| !access.of_contents).map(|access| {
+                    one(writes.filter(|access| access.part == Part::Itself).map(|access| {
                         let outline = self.outlines().get(access.at.method)?;
                         match &outline.events[access.at.event.index()].action {
                             Action::Write { stored, .. } => self.made_at(access.at.method, outline, stored, depth - 1),

@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 
 use crate::class::{FieldId, MethodId};
 use crate::outline::{Action, Argument, EventId, Member, Object, Outline};
-use crate::sharing::FieldAccess;
+use crate::sharing::{FieldAccess, Part};
 use crate::whole::Whole;
 use classfile::CallKind;
 
@@ -210,7 +210,7 @@ impl Owned<'_> {
         access.is_private()
             && !access.is_static()
             && sharings.is_of_task(field)
-            && sharings.accesses(field).iter().filter(|access| !access.of_contents).all(|access| {
+            && sharings.accesses(field).iter().filter(|access| access.part == Part::Itself).all(|access| {
                 let Some(outline) = self.whole.outlines().get(access.at.method) else { return false };
                 match &outline.events[access.at.event.index()].action {
                     Action::Write { stored, .. } => self.is_stored_alone(access, stored),

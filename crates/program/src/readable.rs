@@ -59,6 +59,7 @@ impl<'r> Readable<'r> {
                 NameStep::Constant(index) => {
                     let _ = write!(text, "[{index}]");
                 }
+                NameStep::Some => text.push_str("[…]"),
                 NameStep::Element(value) => {
                     let _ = write!(text, "[{}]", self.local(*value).as_deref().unwrap_or("…"));
                 }

@@ -15,12 +15,14 @@ pub enum Variable {
     Field(FieldId),
     /// What the library object or array that a field refers to holds.
     Held(FieldId),
+    /// What library objects and arrays hold that are elements of what a field refers to.
+    Within(FieldId),
 }
 
 impl Variable {
     pub fn field(self) -> FieldId {
         match self {
-            Variable::Field(field) | Variable::Held(field) => field,
+            Variable::Field(field) | Variable::Held(field) | Variable::Within(field) => field,
         }
     }
 
@@ -30,7 +32,15 @@ impl Variable {
         match access.member {
             Member::Field(field) | Member::Static(field) => resolved(field).map(Variable::Field),
             Member::Elements | Member::State(State::Contents | State::Value | State::Chars | State::Elements) => {
-                holder(&access.base).and_then(resolved).map(Variable::Held)
+                let (name, depth) = match &access.within {
+                    Some(container) if access.base.steps.is_empty() => (&**container, 1),
+                    _ => (&access.base, 0),
+                };
+                let is_element = |step: &&NameStep| !matches!(step, NameStep::Field(_));
+                let elements = name.steps.iter().rev().take_while(is_element).count();
+                let kept = name.steps.len() - elements;
+                let field = holder(&Name { start: name.start, steps: name.steps[..kept].into() }).and_then(resolved)?;
+                Some(if elements + depth == 0 { Variable::Held(field) } else { Variable::Within(field) })
             }
         }
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use classfile::ClassSource;
 use fixture::{Compiled, Fact};
-use program::sharing::{Answers, Sharing, Sharings, describe};
+use program::sharing::{Answers, Part, Sharing, Sharings, describe};
 use program::summary::Summaries;
 use program::thread::{At, Many, Threads, World};
 use program::{CallGraph, Calls, Known, MethodId, OutlineCache, Outlines, Program};
@@ -90,12 +90,15 @@ fn sharing(program: &Program, calls: &Calls, summaries: &Summaries, threads: &Th
     let mut facts = Vec::new();
     for field in program.classes().flat_map(|class| program.fields_of(class)) {
         for access in sharings.accesses(field).iter().filter(|access| access.is_write) {
-            let answer = if access.of_contents { sharings.contents(field) } else { sharings.field(field) };
+            let (answer, what) = match access.part {
+                Part::Itself => (sharings.field(field), ""),
+                Part::Contents => (sharings.contents(field), "contents of "),
+                Part::Within => (sharings.within(field), "contents of an element of "),
+            };
             let Some(answer) = answer.filter(|answer| *answer != Sharing::Final) else { continue };
             let line =
                 summaries.outline(access.at.method).and_then(|outline| outline.events[access.at.event.index()].line);
             let name = program.names.text(program.field(field).name);
-            let what = if access.of_contents { "contents of " } else { "" };
             let text = format!("{what}{name} {}", describe(program, threads, answer));
             facts.push(fact(program, access.at.method, line, text));
         }

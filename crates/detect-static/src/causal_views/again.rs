@@ -83,10 +83,10 @@ pub(super) fn torn(asking: &Asking<'_>, doubles: &Doubles) -> Vec<Torn> {
                 continue;
             }
             let torn = match item.variable {
-                Variable::Held(_) if is_reference(asking.access(*first)) => {
+                Variable::Held(_) | Variable::Within(_) if is_reference(asking.access(*first)) => {
                     asking.snapshots(*first, *second, item.variable)
                 }
-                Variable::Held(_) => asking.elements(*first, *second, item, doubles),
+                Variable::Held(_) | Variable::Within(_) => asking.elements(*first, *second, item, doubles),
                 Variable::Field(_) => asking.snapshots(*first, *second, item.variable),
             };
             found.extend(torn.map(|torn| (torn, item.variable)));

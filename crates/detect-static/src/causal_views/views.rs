@@ -21,6 +21,12 @@ pub(super) struct Item {
     owner: Option<Name>,
 }
 
+/// The object whose field refers to a container or array of this name, or to one that has it.
+fn held(name: &Name) -> Option<Name> {
+    let field = name.steps.iter().rposition(|step| matches!(step, NameStep::Field(_)))?;
+    Some(Name { start: name.start, steps: name.steps[..field].into() })
+}
+
 impl Item {
     /// What an access touches, if the object has a name and others may have it.
     pub(super) fn of(whole: &Whole<'_>, method: MethodId, access: &Access) -> Option<Item> {
@@ -28,10 +34,7 @@ impl Item {
         let owner = match (access.member, variable) {
             (Member::Static(_), _) => None,
             (_, Variable::Field(_)) => Some(access.base.clone()),
-            (_, Variable::Held(_)) => {
-                let holder = access.base.steps.split_last();
-                holder.map(|(_, rest)| Name { start: access.base.start, steps: rest.iter().copied().collect() })
-            }
+            (_, Variable::Held(_) | Variable::Within(_)) => held(&access.object()),
         };
         if let Some(owner) = &owner
             && (matches!(owner.start, Start::New(_) | Start::Unknown) || is_made(whole, method, owner))
@@ -93,7 +96,7 @@ fn below(whole: &Whole<'_>, steps: &[NameStep]) -> Option<Side> {
     let is_fixed = |step: &NameStep| match step {
         NameStep::Field(field) => whole.program.is_final_field(*field),
         NameStep::Constant(_) => true,
-        NameStep::Element(_) => false,
+        NameStep::Element(_) | NameStep::Some => false,
     };
     steps.iter().all(is_fixed).then(|| Side::Below(steps.iter().copied().collect()))
 }

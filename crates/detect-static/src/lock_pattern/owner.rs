@@ -14,7 +14,7 @@ impl Relations<'_> {
     pub(super) fn field_of(&self, step: &NameStep) -> Option<FieldId> {
         match step {
             NameStep::Field(field) => self.analysis.program.resolve_field(*field),
-            NameStep::Constant(_) | NameStep::Element(_) => None,
+            NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => None,
         }
     }
 

@@ -159,7 +159,7 @@ impl<'r> Relations<'r> {
         }
         let (program, calls) = (self.analysis.program, self.analysis.calls);
         let may_write = |method: &MethodId| match variable {
-            Variable::Held(_) => true,
+            Variable::Held(_) | Variable::Within(_) => true,
             Variable::Field(_) => {
                 let makes = matches!(program.names.text(program.method(*method).name), "<init>" | "<clinit>");
                 !makes && calls.writes(*method).iter().any(|written| program.resolve_field(*written) == Some(field))

@@ -85,7 +85,7 @@ impl<'s> Sides<'s> {
         let read = &self.summary.accesses[read.index()];
         let is_same_question = || match Variable::of(program, read) {
             Some(Variable::Field(_)) => true,
-            Some(Variable::Held(_)) => {
+            Some(Variable::Held(_) | Variable::Within(_)) => {
                 let question = self.question(program, read);
                 question.is_some() && question == self.question(program, access)
             }

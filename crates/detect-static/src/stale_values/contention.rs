@@ -1,7 +1,7 @@
 //! Whether another thread can write a variable while a method is between its sections.
 
 use program::outline::EventId;
-use program::sharing::{FieldAccess, Sharing};
+use program::sharing::{FieldAccess, Part, Sharing};
 use program::thread::{At, EntryId, EntryKind};
 use program::{MethodId, Variable, Whole};
 
@@ -21,9 +21,10 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
             here.iter().any(|process| others.iter().any(|other| threads.overlap(*process, *other)))
         });
     }
-    let (sharing, of_contents) = match variable {
-        Variable::Field(field) => (sharings.field(field), false),
-        Variable::Held(field) => (sharings.contents(field), true),
+    let (sharing, part) = match variable {
+        Variable::Field(field) => (sharings.field(field), Part::Itself),
+        Variable::Held(field) => (sharings.contents(field), Part::Contents),
+        Variable::Within(field) => (sharings.within(field), Part::Within),
     };
     // Touched in ways that only summaries see.
     let Some(sharing) = sharing else { return true };
@@ -49,13 +50,13 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
                     && !whole.is_latched(process, at, other, write.at))
     };
     let writes = sharings.accesses(variable.field()).iter();
-    let mut writes = writes.filter(|access| access.is_write && access.of_contents == of_contents && !access.is_initial);
+    let mut writes = writes.filter(|access| access.is_write && access.part == part && !access.is_initial);
     let is_written = writes.any(|write| {
         let others = threads.of_method(write.at.method);
         here.iter().any(|process| others.iter().any(|other| gets_between(*process, write, *other)))
     });
     // The container may be written by whoever else has it.
-    is_written || (of_contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
+    is_written || (part == Part::Contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
 }
 
 /// Whether something is started that could not be traced, and may be what leads to the method: then one thread that is
@@ -122,5 +123,5 @@ const LEGACY: [&str; 7] = [
 ];
 
 fn has_write(accesses: &[FieldAccess]) -> bool {
-    accesses.iter().any(|access| access.is_write && access.of_contents && !access.is_initial)
+    accesses.iter().any(|access| access.is_write && access.part == Part::Contents && !access.is_initial)
 }

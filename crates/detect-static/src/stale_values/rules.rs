@@ -212,7 +212,7 @@ impl Looking<'_> {
         let holdings = &self.whole.summaries.holdings;
         access.base.steps.iter().all(|step| match step {
             NameStep::Field(field) => holdings.is_own(self.whole.program, *field),
-            NameStep::Constant(_) | NameStep::Element(_) => true,
+            NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => true,
         })
     }
 

@@ -105,6 +105,8 @@ pub enum NameStep {
     Constant(i32),
     /// An element at the position that a register holds.
     Element(u32),
+    /// Some element: which one is known where the name comes from, and not here.
+    Some,
 }
 
 /// The name of an object: a [`crate::Path`] without registers, so that it means something outside its method.

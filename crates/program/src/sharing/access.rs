@@ -1,11 +1,14 @@
 //! Who touches which field, and the contents of what it holds.
 
-use super::{FieldAccess, Sharings};
+use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId, Program};
-use crate::model::Target;
+use crate::model::{Returns, Target};
 use crate::outline::{Action, Argument, EventId, Member, Object, Objects, Outline};
 use crate::summary::{is_cursor, is_stepping};
 use crate::thread::{At, Threads, fields_read, held_by};
+
+/// Containers in containers, and views of them, are followed over so many calls.
+const MAX_LAYERS: usize = 4;
 
 /// The fields that one method touches.
 pub(super) struct Touched {
@@ -57,20 +60,24 @@ impl Finding<'_> {
         let library = &self.threads.library;
         for (index, event) in self.outline.events.iter().enumerate() {
             let at = At { method: self.method, event: EventId(index as u32) };
-            let access = |is_write, of_contents| FieldAccess { at, is_write, of_contents, is_initial: false };
+            let access = |is_write, part| FieldAccess { at, is_write, part, is_initial: false };
             match &event.action {
                 Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                    self.touched.found.extend(library.field(*field).map(|field| (field, access(false, false))));
+                    self.touched.found.extend(library.field(*field).map(|field| (field, access(false, Part::Itself))));
                 }
                 Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
-                    self.touched.found.extend(library.field(*field).map(|field| (field, access(true, false))));
+                    self.touched.found.extend(library.field(*field).map(|field| (field, access(true, Part::Itself))));
                     self.leak(&stored.objects);
                 }
                 Action::Read { base, .. } => {
-                    self.touched.found.extend(held_by(library, base).map(|field| (field, access(false, true))));
+                    self.touched
+                        .found
+                        .extend(held_by(library, base).map(|field| (field, access(false, Part::Contents))));
                 }
                 Action::Write { base, stored, .. } => {
-                    self.touched.found.extend(held_by(library, base).map(|field| (field, access(true, true))));
+                    self.touched
+                        .found
+                        .extend(held_by(library, base).map(|field| (field, access(true, Part::Contents))));
                     self.leak(&stored.objects);
                 }
                 Action::Call { method, arguments, .. } => match library.model(*method) {
@@ -81,7 +88,14 @@ impl Finding<'_> {
                             let is_step =
                                 is_stepping(program, *method) && is_cursor(program, program.field(field).descriptor);
                             if touches || is_step {
-                                self.touched.found.push((field, access(model.access.writes() || is_step, true)));
+                                self.touched
+                                    .found
+                                    .push((field, access(model.access.writes() || is_step, Part::Contents)));
+                            }
+                        }
+                        if touches {
+                            for field in self.elements_of(&receiver.objects, MAX_LAYERS) {
+                                self.touched.found.push((field, access(model.access.writes(), Part::Within)));
                             }
                         }
                         // What it reads or writes of what it is given: a copy, `addAll`.
@@ -92,7 +106,7 @@ impl Finding<'_> {
                             let Target::Argument(index) = effect.target else { continue };
                             let Some(argument) = given.get(usize::from(index)) else { continue };
                             for field in fields_read(library, self.outline, &argument.objects) {
-                                self.touched.found.push((field, access(effect.access.writes(), true)));
+                                self.touched.found.push((field, access(effect.access.writes(), Part::Contents)));
                             }
                         }
                         let puts = model.access.writes() || program.names.text(method.name) == "<init>";
@@ -105,6 +119,47 @@ impl Finding<'_> {
             }
         }
         self.leak(&self.outline.returned);
+    }
+
+    /// The fields whose containers or arrays have the objects as elements.
+    fn elements_of(&self, objects: &Objects, layers: usize) -> Vec<FieldId> {
+        let library = &self.threads.library;
+        let mut fields = Vec::new();
+        for object in objects {
+            let Object::Event(event) = object else { continue };
+            match self.outline.events.get(event.index()).map(|event| &event.action) {
+                Some(Action::Read { base, member: Member::Elements, .. }) => fields.extend(held_by(library, base)),
+                Some(Action::Call { method, arguments, .. }) => {
+                    let (Some(model), Some(receiver)) = (library.model(*method), arguments.first()) else { continue };
+                    if model.access.reads() && model.returns == Returns::FromState {
+                        fields.extend(self.containers(&receiver.objects, layers));
+                        if let Some(layers) = layers.checked_sub(1) {
+                            fields.extend(self.elements_of(&receiver.objects, layers));
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        fields
+    }
+
+    /// The fields that hold the objects, or what they are views of.
+    fn containers(&self, objects: &Objects, layers: usize) -> Vec<FieldId> {
+        let library = &self.threads.library;
+        let mut fields = fields_read(library, self.outline, objects);
+        for object in objects {
+            let Object::Event(event) = object else { continue };
+            if let Some(Action::Call { method, arguments, .. }) =
+                self.outline.events.get(event.index()).map(|event| &event.action)
+                && let (Some(model), Some(receiver)) = (library.model(*method), arguments.first())
+                && matches!(model.returns, Returns::View(_) | Returns::Receiver)
+                && let Some(layers) = layers.checked_sub(1)
+            {
+                fields.extend(self.containers(&receiver.objects, layers));
+            }
+        }
+        fields
     }
 
     fn leak_all(&mut self, arguments: &[Argument]) {

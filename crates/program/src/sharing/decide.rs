@@ -1,6 +1,6 @@
 //! From accesses to an answer.
 
-use super::{Answer, FieldAccess, Sharing, Sharings};
+use super::{Answer, FieldAccess, Part, Sharing, Sharings};
 use crate::class::FieldId;
 use crate::thread::{EntryId, EntryKind, Overlap};
 
@@ -8,26 +8,28 @@ impl Sharings<'_> {
     /// Of the field itself, and of the contents of what it holds.
     pub(super) fn decide_field(self, field: FieldId) -> Answer {
         let all = self.accesses(field);
-        let of = |of_contents: bool| {
-            let some = all.iter().filter(|access| access.of_contents == of_contents && !access.is_initial);
+        let of = |part: Part| {
+            let some = all.iter().filter(|access| access.part == part && !access.is_initial);
             some.copied().collect::<Vec<FieldAccess>>()
         };
-        let own = of(false);
+        let own = of(Part::Itself);
         let access = self.program.field(field).access;
         let reference = if access.is_final() {
             Sharing::Final
         } else {
             self.decide(field, &own, self.open_writer(field).as_slice())
         };
-        let contents = all.iter().any(|access| access.of_contents).then(|| {
-            // Whoever gets hold of the container by another way is not among those who touch it here.
-            let mut strangers = self.processes(&self.leaking(field, &own));
-            if self.leaks_contents(field) {
-                strangers.extend(self.anyone(&own));
-            }
-            self.decide(field, &of(true), &strangers)
-        });
-        (reference, contents)
+        let behind = |part: Part| {
+            all.iter().any(|access| access.part == part).then(|| {
+                // Whoever gets hold of the container by another way is not among those who touch it here.
+                let mut strangers = self.processes(&self.leaking(field, &own));
+                if self.leaks_contents(field) {
+                    strangers.extend(self.anyone(&own));
+                }
+                self.decide(field, &of(part), &strangers)
+            })
+        };
+        (reference, behind(Part::Contents), behind(Part::Within))
     }
 
     /// Code that is not here, if it can write the field.

@@ -56,13 +56,22 @@ impl Sharing {
     }
 }
 
+/// What of a field is touched.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    Itself,
+    /// What the container or array holds that the field refers to.
+    Contents,
+    /// What containers and the like hold that are elements of that one.
+    Within,
+}
+
 /// An event that touches a field, or the contents of what it holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FieldAccess {
     pub at: At,
     pub is_write: bool,
-    /// Of the container or array, not of the field itself.
-    pub of_contents: bool,
+    pub part: Part,
     /// While the object is made, before others know it.
     pub is_initial: bool,
 }
@@ -86,8 +95,8 @@ pub struct Answers {
     starting: OnceLock<FxHashSet<MethodId>>,
 }
 
-/// Of a field itself, and of the contents of what it holds.
-type Answer = (Sharing, Option<Sharing>);
+/// Of a field itself, of the contents of what it holds, and of what is within those.
+type Answer = (Sharing, Option<Sharing>, Option<Sharing>);
 
 fn slots<T>(count: usize) -> Vec<OnceLock<T>> {
     (0..count).map(|_| OnceLock::new()).collect()
@@ -141,6 +150,11 @@ impl<'s> Sharings<'s> {
     /// Whether the contents of the container or array that the field holds are shared; none if nothing touches them.
     pub fn contents(self, field: FieldId) -> Option<Sharing> {
         self.answer(field)?.1
+    }
+
+    /// Whether the contents of its elements are shared; none if nothing touches them.
+    pub fn within(self, field: FieldId) -> Option<Sharing> {
+        self.answer(field)?.2
     }
 
     fn answer(self, field: FieldId) -> Option<Answer> {

@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashSet;
 
-use super::{FieldAccess, Sharings};
+use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId};
 use crate::outline::{Action, Object, Start};
 use crate::thread::{EntryId, EntryKind};
@@ -44,7 +44,7 @@ impl Sharings<'_> {
 
     /// Whether each process touches the field of its own object alone, or in order with the others.
     pub fn is_of_task(self, field: FieldId) -> bool {
-        let accesses = self.accesses(field).iter().filter(|access| !access.is_initial && !access.of_contents);
+        let accesses = self.accesses(field).iter().filter(|access| !access.is_initial && access.part == Part::Itself);
         self.own_task(field, &accesses.copied().collect::<Vec<_>>()).is_some()
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{FieldAccess, Sharings, describe};
+use super::{FieldAccess, Part, Sharings, describe};
 use crate::class::{FieldId, Program};
 use crate::readable::Readable;
 use crate::summary::Summaries;
@@ -43,11 +43,13 @@ fn show_access(text: &mut String, program: &Program, summaries: &Summaries, acce
     let name = program.method_name(access.at.method);
     let Some(outline) = summaries.outline(access.at.method) else { return };
     let Some(event) = outline.events.get(access.at.event.index()) else { return };
-    let word = match (access.is_write, access.of_contents) {
-        (false, false) => "read",
-        (true, false) => "written",
-        (false, true) => "contents read",
-        (true, true) => "contents written",
+    let word = match (access.is_write, access.part) {
+        (false, Part::Itself) => "read",
+        (true, Part::Itself) => "written",
+        (false, Part::Contents) => "contents read",
+        (true, Part::Contents) => "contents written",
+        (false, Part::Within) => "contents of an element read",
+        (true, Part::Within) => "contents of an element written",
     };
     let line = event.line.map_or_else(|| format!("offset {}", event.pc), |line| format!("line {line}"));
     let _ = write!(text, "  {word} at {line} of {}", program.names.readable_method(name));

@@ -171,10 +171,12 @@ impl<'c> Compose<'c> {
             element_of: vec![None; outline.events.len()],
             element_name: vec![None; outline.events.len()],
             of_keys: vec![false; outline.events.len()],
+            within: vec![None; outline.events.len()],
             controls: Vec::new(),
             is_used: used(outline),
             is_taken: vec![false; outline.events.len()],
             inside: Vec::new(),
+            is_task: false,
             guards: Vec::new(),
         };
         composing.run()
@@ -210,6 +212,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) element_name: Vec<Option<Name>>,
     /// By event: whether it yields a map's set of keys, or something that goes over one.
     pub(super) of_keys: Vec<bool>,
+    /// By event: the container that has what it yields.
+    pub(super) within: Vec<Option<Box<Name>>>,
     /// What decides whether the events of a block happen, where that is settled.
     pub(super) controls: Vec<(u32, SectionSet, Influences)>,
     /// By event: whether a condition or the result depends on what it yields.
@@ -218,6 +222,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) is_taken: Vec<bool>,
     /// What was put into objects that only this method has a name for.
     pub(super) inside: Vec<Put>,
+    /// What is being put in runs in another thread.
+    pub(super) is_task: bool,
     /// Calls that throw on some condition.
     pub(super) guards: Vec<Guard>,
 }
@@ -450,6 +456,7 @@ impl Composing<'_, '_> {
             is_mapped: false,
             is_keyed: false,
             is_of_keys: false,
+            within: self.within(base),
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },
         })
     }
@@ -471,6 +478,7 @@ impl Composing<'_, '_> {
         self.summary.taken = self.taken();
         let returned = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.returns = returned.or_else(|| self.one_name().filter(is_outside));
+        self.summary.within = self.within_one(&self.outline.returned);
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()

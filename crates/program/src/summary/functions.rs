@@ -54,10 +54,12 @@ impl Composing<'_, '_> {
             }
             self.influence[id.index()] = Influences::default();
             let mut is_known = false;
+            self.is_task = matches!(around, Around::Nothing);
             for body in function.targets.iter().filter_map(|target| (self.known)(*target)) {
                 is_known = true;
                 self.instantiate(id, event, &function.captured, body, around, outside);
             }
+            self.is_task = false;
             if !is_known && !matches!(around, Around::Nothing) {
                 self.run_library(id, event, &function, arguments.first());
             }

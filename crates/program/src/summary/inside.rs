@@ -68,7 +68,8 @@ impl Composing<'_, '_> {
 
     /// Notes what an access puts into an object that only this method has a name for.
     pub(super) fn put(&mut self, access: &Access) {
-        if !access.is_write || !is_local(&access.base) {
+        // What another thread puts there is not what this one finds next.
+        if !access.is_write || self.is_task || !is_local(&access.base) {
             return;
         }
         let (start, mut path) = (access.base.start, access.base.steps.clone());

@@ -71,6 +71,8 @@ impl Composing<'_, '_> {
             && let Some(callee) = (self.known)(*only)
         {
             self.result_class[id.index()] = callee.makes;
+            let container = callee.within.as_ref().map(|container| self.translate(container, arguments));
+            self.within[id.index()] = container.filter(|name| !name.is_unknown()).map(Box::new);
             self.is_taken[id.index()] = callee.hands_over;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
@@ -114,6 +116,21 @@ impl Composing<'_, '_> {
             return Name::start(Start::Unknown);
         }
         self.settle(&extend(start, &name.steps))
+    }
+
+    /// The object of a callee's access from this method's side: as some element of a container, if that is all there is
+    /// to call it by.
+    fn translate_base(&self, access: &Access, arguments: &[Argument]) -> Name {
+        let own = &access.base;
+        let is_some = |step: &NameStep| if matches!(step, NameStep::Element(_)) { NameStep::Some } else { *step };
+        let steps = own.steps.iter().map(is_some);
+        match &access.within {
+            Some(container) => {
+                let steps: SmallVec<[NameStep; 4]> = std::iter::once(NameStep::Some).chain(steps).collect();
+                extend(self.translate(container, arguments), &steps)
+            }
+            None => self.translate(&Name { start: own.start, steps: steps.collect() }, arguments),
+        }
     }
 
     /// Puts a callee's summary in at a call.
@@ -205,7 +222,7 @@ impl Composing<'_, '_> {
                 }
             };
             let put = Access {
-                base: self.translate(&access.base, arguments),
+                base: self.translate_base(access, arguments),
                 member: access.member,
                 is_write: access.is_write,
                 spot: access.spot,
@@ -238,6 +255,10 @@ impl Composing<'_, '_> {
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
                 is_of_keys: access.is_of_keys,
+                within: match access.base.start {
+                    Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
+                    _ => None,
+                },
                 compared: if access.compared.is_empty() {
                     if access.is_write { compared.clone() } else { Comparisons::default() }
                 } else {

@@ -64,6 +64,7 @@ impl Composing<'_, '_> {
         let computed = self.run_functions(id, event, model, section, arguments, skip);
         self.influence[id.index()] = Influences::default();
         self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
+        self.within[id.index()] = self.within_result(model, method, object.as_ref(), arguments);
         self.library_result(id, model, object, arguments, skip, &computed);
         self.name_element(id, method, arguments);
         true
@@ -266,6 +267,14 @@ impl Composing<'_, '_> {
                     is_of_keys: match effect.target {
                         Target::Argument(index) => self.are_keys(arguments.get(usize::from(index) + skip)),
                         _ => self.are_keys(arguments.first()),
+                    },
+                    within: match effect.target {
+                        Target::Argument(index) => self.within_given(arguments.get(usize::from(index) + skip)),
+                        Target::Named => None,
+                        Target::Receiver | Target::Viewed => self.within(&base).or_else(|| {
+                            let receiver = arguments.first().filter(|_| skip > 0);
+                            self.within_given(receiver)
+                        }),
                     },
                     compared: if is_write { self.compared(event) } else { Comparisons::default() },
                 };

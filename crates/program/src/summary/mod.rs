@@ -23,11 +23,14 @@ mod returned;
 mod taken;
 mod uses;
 mod waits;
+mod within;
+
+use std::borrow::Cow;
 
 use location::{ClassName, MethodName};
 
 use crate::lock::{LockKind, Mode};
-use crate::outline::{EventId, Member, Name, SectionSet};
+use crate::outline::{EventId, Member, Name, NameStep, SectionSet};
 
 pub use compose::Summaries;
 pub use explore::Met;
@@ -129,8 +132,25 @@ pub struct Access {
     pub is_keyed: bool,
     /// Of a map: it reads which keys there are, and no more.
     pub is_of_keys: bool,
+    /// The container that has the object that the base starts with.
+    pub within: Option<Box<Name>>,
     /// Of a write: the comparisons that must have come out in one way for it to happen.
     pub compared: Comparisons,
+}
+
+impl Access {
+    /// The object, as some element of its container if it is one.
+    pub fn object(&self) -> Cow<'_, Name> {
+        match &self.within {
+            None => Cow::Borrowed(&self.base),
+            Some(container) => {
+                let mut name = (**container).clone();
+                name.steps.push(NameStep::Some);
+                name.steps.extend_from_slice(&self.base.steps);
+                Cow::Owned(name)
+            }
+        }
+    }
 }
 
 /// A lock that is let go and taken again, by the method or by something it calls.
@@ -177,6 +197,8 @@ pub struct Summary {
     pub awaited: Influences,
     /// The name of the result, if a caller can name it.
     pub returns: Option<Name>,
+    /// The container that the result is an element of.
+    pub within: Option<Box<Name>>,
     /// The class of the result, if it is always a new object of one class.
     pub makes: Option<ClassName>,
     /// It returns what it took out of a container, or a new object that it has not shown to others: the caller owns it.
