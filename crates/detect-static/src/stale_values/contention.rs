@@ -1,6 +1,7 @@
 //! Whether another thread can write a variable while a method is between its sections.
 
-use program::outline::EventId;
+use location::MethodName;
+use program::outline::{Action, EventId};
 use program::sharing::{FieldAccess, Part, Sharing};
 use program::thread::{At, EntryId, EntryKind};
 use program::{MethodId, Variable, Whole};
@@ -26,35 +27,44 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
         Variable::Held(field) => (sharings.contents(field), Part::Contents),
         Variable::Within(field) => (sharings.within(field), Part::Within),
     };
-    // Touched in ways that only summaries see.
-    let Some(sharing) = sharing else { return true };
+    let here = threads.of_method(method);
+    let at = At { method, event };
+    let outlines = whole.outlines();
+    let gets_between = |process: EntryId, write: At, other: EntryId| {
+        threads.overlap(process, other)
+            && (process == other
+                || threads.ordered(outlines, process, at, other).is_none()
+                    && threads.ordered(outlines, other, write, process).is_none()
+                    && !whole.is_latched(process, at, other, write))
+    };
+    let is_written_at = |write: At| {
+        let others = threads.of_method(write.method);
+        here.iter().any(|process| others.iter().any(|other| gets_between(*process, write, *other)))
+    };
+    let Some(sharing) = sharing else {
+        // Touched in ways that only summaries see.
+        return part != Part::Within
+            || whole.variables.writers(variable).iter().any(|place| {
+                let summary = whole.summaries.summary(place.method);
+                summary.is_some_and(|summary| {
+                    is_written_at(At { method: place.method, event: summary.accesses[place.access.index()].event })
+                })
+            });
+    };
     if !sharing.is_shared() {
         return is_started_unseen(whole, method, sharing);
     }
     if is_merely_assumed(whole, variable, sharing) {
         return false;
     }
-    let here = threads.of_method(method);
     if let Sharing::SingleWriter(writer) = sharing
         && here.iter().all(|process| *process == writer)
     {
         return false;
     }
-    let at = At { method, event };
-    let outlines = whole.outlines();
-    let gets_between = |process: EntryId, write: &FieldAccess, other: EntryId| {
-        threads.overlap(process, other)
-            && (process == other
-                || threads.ordered(outlines, process, at, other).is_none()
-                    && threads.ordered(outlines, other, write.at, process).is_none()
-                    && !whole.is_latched(process, at, other, write.at))
-    };
     let writes = sharings.accesses(variable.field()).iter();
     let mut writes = writes.filter(|access| access.is_write && access.part == part && !access.is_initial);
-    let is_written = writes.any(|write| {
-        let others = threads.of_method(write.at.method);
-        here.iter().any(|process| others.iter().any(|other| gets_between(*process, write, *other)))
-    });
+    let is_written = writes.any(|write| is_written_at(write.at));
     // The container may be written by whoever else has it.
     is_written || (part == Part::Contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
 }
@@ -69,11 +79,24 @@ fn is_started_unseen(whole: &Whole<'_>, method: MethodId, sharing: Sharing) -> b
     }
     let program = whole.program;
     let tasks = ["java/lang/Runnable", "java/util/concurrent/Callable"].map(|name| program.names.class(name));
-    let is_task = |method: MethodId| {
-        let name = program.method_name(method);
+    let is_run = |name: MethodName| {
         matches!(program.names.text(name.name), "run" | "call")
             && tasks.iter().any(|task| program.is_subtype(name.class, *task))
-            && threads.entries().iter().all(|entry| entry.method != Some(method))
+    };
+    // The code of a lambda has a name of its own; where it is made says what it is called by.
+    let is_lambda = |method: MethodId| {
+        let makers = whole.calls.callers(method).iter().filter_map(|maker| whole.outlines().get(*maker));
+        makers.flat_map(|outline| &outline.events).any(|event| match &event.action {
+            Action::Lambda { method: made, by, .. } => {
+                is_run(*by) && whole.calls.hierarchy.resolve_name(program, *made) == Some(method)
+            }
+            _ => false,
+        })
+    };
+    let is_task = |method: MethodId| {
+        threads.entries().iter().all(|entry| entry.method != Some(method))
+            && (is_run(program.method_name(method))
+                || program.method(method).access.is_synthetic() && is_lambda(method))
     };
     let mut seen = vec![method];
     let mut next = 0;

@@ -319,7 +319,11 @@ impl Following<'_> {
                 }
             }
             Action::Read { base, .. } => {
-                let from = self.named(base);
+                let from = match (base.start, base.steps.is_empty()) {
+                    (Start::Parameter(position), true) => Place::Parameter(self.method, position),
+                    (Start::Result(event), true) => Place::Event(self.method, event),
+                    _ => self.named(base),
+                };
                 if from != Place::Outside {
                     self.edges.push((from, value));
                 }

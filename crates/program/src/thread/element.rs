@@ -52,9 +52,10 @@ impl Finder<'_> {
                 let Some(model) = self.library.model(*method) else { return self.by_type(wanted, found) };
                 if is_static(self.program, *method, arguments) {
                     // `List.of(a, b)`, `Arrays.asList(array)`
-                    for argument in arguments {
-                        let is_array = self.is_container(&argument.objects);
-                        if is_array {
+                    for (position, argument) in (0u8..).zip(arguments) {
+                        let declared = self.parameter(*method, position);
+                        let is_array = declared.is_some_and(|class| self.program.names.text(class.0).starts_with('['));
+                        if is_array || self.is_container(&argument.objects) {
                             self.elements(at.method, &argument.objects, wanted, found, depth);
                         } else {
                             self.values(at.method, &argument.objects, wanted, found, depth);

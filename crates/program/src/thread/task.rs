@@ -449,6 +449,8 @@ impl Found {
         self.runs.sort_unstable();
         self.runs.dedup();
         self.seen.clear();
+        // A start that runs nothing was not understood.
+        self.is_open |= self.runs.is_empty();
         self
     }
 }
