@@ -68,8 +68,9 @@ impl Composing<'_, '_> {
 
     /// Notes what an access puts into an object that only this method has a name for.
     pub(super) fn put(&mut self, access: &Access) {
-        // What another thread puts there is not what this one finds next.
-        if !access.is_write || self.is_task || !is_local(&access.base) {
+        // What stands in a container others may have, too. What another thread puts there is not what this one finds next.
+        let is_found = access.within.is_some() || matches!(access.base.start, Start::Element(_));
+        if !access.is_write || self.is_task || is_found || !is_local(&access.base) {
             return;
         }
         let (start, mut path) = (access.base.start, access.base.steps.clone());
