@@ -46,6 +46,8 @@ public final class Fissure {
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
 
+    /** How often a loop asks whether its arrays are quiet. */
+    private static final int MOST_ASKED = 8;
     private static final int STRIPES = 64;
     private static final FissureStripe[] stripes = new FissureStripe[STRIPES];
     private static final FissureThread NOBODY = new FissureThread(-1, 0, null);
@@ -264,16 +266,37 @@ public final class Fissure {
         return reads && writes ? 1 : 0;
     }
 
+    /**
+     * At the start of a loop's turn, if its arrays were not all quiet before it: 1 if they are now. Their kinds stand two
+     * bits each in {@code kinds}. Below 0 is how often the answer was no: then it is hardly worth asking.
+     */
     @ForceInline
-    public static void readElement(Object array, int index, Object thread, int quiet, int site) {
-        if (quiet == 0) {
+    public static int quietNow(
+            Object a, Object b, Object c, Object d, Object thread, int kinds, int quiet, int now) {
+        return quiet != 0 || now > 0 || now == -MOST_ASKED ? now : ask(a, b, c, d, thread, kinds, now);
+    }
+
+    @DontInline
+    private static int ask(Object a, Object b, Object c, Object d, Object thread, int kinds, int now) {
+        boolean are = isQuiet(a, thread, kinds & 3) && isQuiet(b, thread, kinds >>> 2 & 3)
+                && isQuiet(c, thread, kinds >>> 4 & 3) && isQuiet(d, thread, kinds >>> 6);
+        return are ? 1 : now - 1;
+    }
+
+    private static boolean isQuiet(Object array, Object thread, int kinds) {
+        return kinds == 0 || quiet(array, thread, kinds) != 0;
+    }
+
+    @ForceInline
+    public static void readElement(Object array, int index, Object thread, int quiet, int now, int site) {
+        if (quiet == 0 && now <= 0) {
             readElement((FissureThread) thread, array, index, site);
         }
     }
 
     @ForceInline
-    public static void writeElement(Object array, int index, Object thread, int quiet, int site) {
-        if (quiet == 0) {
+    public static void writeElement(Object array, int index, Object thread, int quiet, int now, int site) {
+        if (quiet == 0 && now <= 0) {
             writeElement((FissureThread) thread, array, index, site);
         }
     }
@@ -307,9 +330,9 @@ public final class Fissure {
 
     /** What is written is a reference. */
     @ForceInline
-    public static void writeReferenceElement(Object array, int index, Object thread, int quiet, int site) {
+    public static void writeReferenceElement(Object array, int index, Object thread, int quiet, int now, int site) {
         ((FissureThread) thread).fresh++;
-        writeElement(array, index, thread, quiet, site);
+        writeElement(array, index, thread, quiet, now, site);
     }
 
     // Volatiles, monitors, calls, units: each is an event.

@@ -1,6 +1,7 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
@@ -97,9 +98,11 @@ final class FissureThread {
     /** Words of other threads: the latest segment of each that has reached this thread. */
     private long[] learned;
 
-    /** Locks that the thread holds alone, innermost last; the reader of its records keeps the same list. */
-    private FissureMore[] held;
-    private long[] heldTurns;
+    /**
+     * The objects whose locks the thread holds alone, by number, innermost last, each with its turn behind it; the reader
+     * of its records keeps the same list.
+     */
+    private long[] held;
     private int heldCount;
 
     /** What is known of the classes of objects that the thread asked about last. */
@@ -199,10 +202,11 @@ final class FissureThread {
         }
         facts = facts1;
         if (facts == null || facts.type.get() != type) {
+            // The older one goes. Nothing is stored where either is right, since the collector is told of each store.
             facts = FissureClass.ALL.get(type);
+            facts1 = facts0;
+            facts0 = facts;
         }
-        facts1 = facts0;
-        facts0 = facts;
         return facts;
     }
 
@@ -241,36 +245,32 @@ final class FissureThread {
 
     /** The thread has taken a lock for itself in this turn, and that is written. */
     private void hold(FissureMore lock, long turn) {
-        if (held == null || heldCount == held.length && heldCount < MOST_HELD) {
-            int room = held == null ? 2 : MOST_HELD;
-            long[] turns = new long[room];
-            FissureMore[] locks = new FissureMore[room];
-            if (held != null) {
-                System.arraycopy(heldTurns, 0, turns, 0, heldCount);
-                System.arraycopy(held, 0, locks, 0, heldCount);
-            }
-            heldTurns = turns;
-            held = locks;
+        int end = heldCount * 2;
+        if (held == null) {
+            held = new long[4];
+        } else if (end == held.length && heldCount < MOST_HELD) {
+            long[] larger = new long[MOST_HELD * 2];
+            System.arraycopy(held, 0, larger, 0, end);
+            held = larger;
         }
         if (heldCount < MOST_HELD) {
-            heldTurns[heldCount] = turn;
-            held[heldCount++] = lock;
+            held[end] = lock.id;
+            held[end + 1] = turn;
+            heldCount++;
         }
     }
 
     /** Whether a lock that is left in this turn is the one that was taken last, and in the turn before. */
     private boolean holdsLast(FissureMore lock, long turn) {
-        int last = heldCount - 1;
-        return last >= 0 && held[last] == lock && heldTurns[last] + 1 == turn;
+        int end = heldCount * 2;
+        return end > 0 && held[end - 2] == lock.id && held[end - 1] + 1 == turn;
     }
 
     private void unhold(FissureMore lock) {
-        for (int at = heldCount - 1; at >= 0; at--) {
-            if (held[at] == lock) {
+        for (int at = heldCount * 2 - 2; at >= 0; at -= 2) {
+            if (held[at] == lock.id) {
                 heldCount--;
-                System.arraycopy(held, at + 1, held, at, heldCount - at);
-                System.arraycopy(heldTurns, at + 1, heldTurns, at, heldCount - at);
-                held[heldCount] = null;
+                System.arraycopy(held, at + 2, held, at, heldCount * 2 - at);
                 return;
             }
         }
@@ -333,6 +333,7 @@ final class FissureThread {
     }
 
     /** The place of a record of so many longs, or 0 if nothing is recorded any more. Ends with {@link #close}. */
+    @ForceInline
     private long open(int longs) {
         FissureStripe stripe = this.stripe;
         if (stripe != null) {
@@ -342,6 +343,7 @@ final class FissureThread {
         return at + longs * 8L <= limit ? at : refill(longs);
     }
 
+    @ForceInline
     private void close(long at, int longs, long head) {
         // The head is what tells that the record is there, so it comes last.
         if (stripe != null) {
@@ -390,36 +392,38 @@ final class FissureThread {
         }
     }
 
-    /** The bit that says that a new segment begins with this record. If it is not the next one, a record says which. */
-    private long segmentBit() {
+    /** The first number of a record. */
+    private long head(int op, int extra, int site) {
+        if (!begun || waitingFor != null || lost != 0) {
+            tellFirst();
+        }
         long segment = segment();
         long more = segment - written;
-        if (more == 0) {
-            return 0;
-        }
-        if (more != 1) {
-            long at = open(2);
-            if (at == 0) {
-                return 0;
-            }
-            U.putLong(at + 8, segment);
-            close(at, 2, Fissure.SEGMENT);
-            written = segment;
-            return 0;
+        long bit = more == 0 ? 0 : Fissure.NEW_SEGMENT;
+        if (more > 1) {
+            tellSegment(segment);
+            bit = 0;
         }
         written = segment;
-        return Fissure.NEW_SEGMENT;
+        return (long) site << 32 | (long) extra << 8 | bit | op;
     }
 
-    private long head(int op, int extra, int site) {
-        if (!begun) {
-            begin();
-        }
-        if (waitingFor != null) {
-            settleWait();
-        }
+    /** What comes before the next record. */
+    @DontInline
+    private void tellFirst() {
+        begin();
+        settleWait();
         tellLost();
-        return (long) site << 32 | (long) extra << 8 | segmentBit() | op;
+    }
+
+    /** The record that follows is not of the next segment but of one after it, which it has no room to say. */
+    @DontInline
+    private void tellSegment(long segment) {
+        long at = open(2);
+        if (at != 0) {
+            U.putLong(at + 8, segment);
+            close(at, 2, Fissure.SEGMENT);
+        }
     }
 
     /** After a loss the reader knows of no lock that is held. */
@@ -429,9 +433,7 @@ final class FissureThread {
             lost = 0;
             endSegment();
             append(Fissure.LOST, 0, 0, count);
-            while (heldCount > 0) {
-                held[--heldCount] = null;
-            }
+            heldCount = 0;
         }
     }
 
