@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use support::{Program, agent_option, jdks, temporary, text_of};
+use support::{Program, agent_option, fissure, jdks, temporary, text_of};
 
 /// Kills a JVM that counts and says so, at some moment. All that it said it had counted must be in the recording.
 #[test]
@@ -42,6 +42,32 @@ fn a_killed_jvm_leaves_all_that_it_did() {
         assert!(writes >= counted, "{writes} of {counted} are left of JVM {number}");
         fs::remove_dir_all(folder).unwrap();
     }
+}
+
+/// A trace of an earlier run must not be taken for one of a run in which no JVM has begun to record.
+#[test]
+fn a_program_without_a_recording_leaves_an_empty_trace() {
+    let folder = temporary("nothing");
+    for (script, code, said) in [
+        ("kill -9 $$", 137, "warning: the program was killed before a JVM began to record: the trace is empty\n"),
+        (
+            "exit 3",
+            3,
+            "warning: no JVM was recorded: the program ran none, or none that takes the agent; the trace is empty\n",
+        ),
+    ] {
+        let trace = folder.join("t.trace");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(&trace, "of an earlier run").unwrap();
+        let mut record = Command::new(fissure());
+        let output = record.args(["record", "-o"]).arg(&trace).args(["--", "sh", "-c", script]).output().unwrap();
+        assert_eq!((output.status.code(), String::from_utf8(output.stderr).unwrap().as_str()), (Some(code), said));
+        let read = Command::new(fissure()).arg("analyze").arg(&trace).output().unwrap();
+        let expected = if code == 137 { 3 } else { 0 };
+        assert_eq!(read.status.code(), Some(expected), "{}", String::from_utf8_lossy(&read.stderr));
+        assert!(String::from_utf8_lossy(&read.stdout).contains("no findings in 0 events"));
+    }
+    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]

@@ -118,6 +118,11 @@ impl Launched {
         }
     }
 
+    /// Whether a signal has ended the program.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.status.is_some_and(|status| status.signal().is_some())
+    }
+
     /// Folders of JVMs that have begun to record since the last call, in the order of their names.
     pub(crate) fn new_recordings(&mut self) -> Result<Vec<PathBuf>> {
         let mut new = Vec::new();

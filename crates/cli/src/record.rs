@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use recording::{Follow, Options, Recording};
+use recording::{Converter, Follow, Options, Recording};
 
 use crate::launch::{Launched, WatchArgs, agent_option};
 use crate::output;
@@ -78,12 +78,24 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         }
     }
     if jvms == 0 {
-        output::complain("warning: no JVM was recorded: the program ran none, or none that takes the agent");
+        kept(write_nothing(launched.was_killed(), &mut outputs));
     }
     for trace in traces {
         kept(trace.finish(&mut outputs));
     }
     Ok(ExitCode::from(launched.exit_code()))
+}
+
+/// No JVM has begun to record. There is a trace all the same: one of an earlier run would be taken for it.
+fn write_nothing(was_killed: bool, outputs: &mut Outputs) -> Result<()> {
+    output::complain(match was_killed {
+        true => "warning: the program was killed before a JVM began to record: the trace is empty",
+        false => "warning: no JVM was recorded: the program ran none, or none that takes the agent; the trace is empty",
+    });
+    let mut trace = Converter::new()?;
+    // As of a JVM that was killed: without an end.
+    let bytes = if was_killed { trace.take() } else { trace.finish()? };
+    write(&mut outputs.next()?, &bytes)
 }
 
 /// Trouble with a trace, such as a full disk, ends the trace and not the program that is recorded.
@@ -175,7 +187,7 @@ fn tell(path: &Path, about: &Recording) {
         output::complain("warning: the JVM was killed: the trace has what it did until then");
     } else if about.instrumented == 0 {
         output::complain(
-            "warning: no class was instrumented, so nothing was seen: check `--include`, `--exclude` and what the program loads",
+            "warning: no class was instrumented, so nothing was seen: check `--include`, `--exclude` and what the program loads, and stop build daemons that ran before",
         );
     }
     if about.failed > 0 {

@@ -52,7 +52,7 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     /// Where the method keeps what probes are to know of the thread, if it does.
     thread: Option<u16>,
     /// For accesses to arrays in loops, where it is kept whether they need no probe.
-    quiet: FxHashMap<u32, u16>,
+    quiet: FxHashMap<u32, thread::QuietLocals>,
     /// By the offset of a `monitorexit` in a handler that covers itself: the handler, and the variable with the lock.
     detours: FxHashMap<u32, (u32, u16)>,
     /// In a constructor: writes to its own object that need no probe.
@@ -235,8 +235,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     fn insert_element(&mut self, pc: u32, site: i32, probe: Probe) -> Result<(), Failure> {
         self.push_thread()?;
         match self.quiet.get(&pc) {
-            Some(&local) => self.snippet.load(Kind::Int, local),
-            None => self.snippet.push_int(0, &mut self.class.pool)?,
+            Some(locals) => self.snippet.load(Kind::Int, locals.before).load(Kind::Int, locals.now),
+            None => self.snippet.push_int(0, &mut self.class.pool)?.push_int(0, &mut self.class.pool)?,
         };
         self.snippet.push_int(site, &mut self.class.pool)?;
         self.call(probe)?;

@@ -36,6 +36,8 @@ pub(crate) enum Probe {
     Thread,
     /// Before a loop: gives whether accesses to an array need no probe.
     Quiet,
+    /// At the start of each turn of a loop whose arrays were not all quiet before it: the same, for all of them.
+    QuietNow,
     /// Before a modelled call: its subject and an object.
     CallBefore,
     /// The same with an `int`.
@@ -60,9 +62,9 @@ pub const PROBES: &[ProbeMethod] = &[
     method("readStatic", "(Ljava/lang/Object;II)V"),
     method("writeStatic", "(Ljava/lang/Object;II)V"),
     method("writeStaticReference", "(Ljava/lang/Object;II)V"),
-    method("readElement", "(Ljava/lang/Object;ILjava/lang/Object;II)V"),
-    method("writeElement", "(Ljava/lang/Object;ILjava/lang/Object;II)V"),
-    method("writeReferenceElement", "(Ljava/lang/Object;ILjava/lang/Object;II)V"),
+    method("readElement", "(Ljava/lang/Object;ILjava/lang/Object;III)V"),
+    method("writeElement", "(Ljava/lang/Object;ILjava/lang/Object;III)V"),
+    method("writeReferenceElement", "(Ljava/lang/Object;ILjava/lang/Object;III)V"),
     method("volatileBefore", "(Ljava/lang/Object;II)V"),
     method("volatileAfter", "(II)V"),
     method("entered", "(Ljava/lang/Object;I)V"),
@@ -75,6 +77,10 @@ pub const PROBES: &[ProbeMethod] = &[
     method("published", "(Ljava/lang/Object;)V"),
     method("thread", "()Ljava/lang/Object;"),
     method("quiet", "(Ljava/lang/Object;Ljava/lang/Object;I)I"),
+    method(
+        "quietNow",
+        "(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;III)I",
+    ),
     method("callBefore", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("callBefore", "(Ljava/lang/Object;III)V"),
     method("callBefore", "(Ljava/lang/Object;JII)V"),

@@ -9,6 +9,7 @@ use trace::{
     VariableId,
 };
 
+use crate::by_object::ByObject;
 use crate::record::{self, Record, Word};
 use crate::rows::Row;
 
@@ -40,9 +41,9 @@ pub struct Converter {
     methods: FxHashMap<SiteId, MethodId>,
     units: FxHashMap<u32, UnitId>,
     threads: Vec<Option<ThreadId>>,
-    /// By object, and by kind, field or class and index.
-    variables: FxHashMap<(u64, u64), VariableId>,
-    locks: FxHashMap<u64, LockId>,
+    /// By kind, field or class and index.
+    variables: ByObject,
+    locks: ByObject,
     barriers: FxHashMap<u64, BarrierId>,
     /// By the thread's number in the recording.
     states: Vec<State>,
@@ -63,8 +64,8 @@ impl Converter {
             methods: FxHashMap::default(),
             units: FxHashMap::default(),
             threads: Vec::new(),
-            variables: FxHashMap::default(),
-            locks: FxHashMap::default(),
+            variables: ByObject::default(),
+            locks: ByObject::default(),
             barriers: FxHashMap::default(),
             states: Vec::new(),
             pending: ThreadEvents::new(ThreadId::default()),
@@ -142,19 +143,21 @@ impl Converter {
     pub(crate) fn records(&mut self, number: u32, records: &[u64]) -> io::Result<()> {
         let thread = self.thread(number);
         self.pending.begin(thread);
-        let mut at = 0;
-        while at < records.len() {
-            let Some(length) = record::length(record::operation(records[at])) else {
+        let mut state = std::mem::take(at(&mut self.states, number));
+        let mut rest = records;
+        while let Some(&head) = rest.first() {
+            let Some(length) = record::length(record::operation(head)) else {
                 self.broken += 1;
                 break;
             };
-            let Some(numbers) = records.get(at..at + length) else { break };
-            at += length;
-            self.record(number, thread, Record::new(numbers));
+            let Some((numbers, others)) = rest.split_at_checked(length) else { break };
+            rest = others;
+            self.record(&mut state, thread, Record::new(numbers));
             if self.pending.count() >= CHUNK {
                 self.flush()?;
             }
         }
+        *at(&mut self.states, number) = state;
         self.flush()
     }
 
@@ -166,8 +169,8 @@ impl Converter {
         Ok(())
     }
 
-    fn record(&mut self, number: u32, thread: ThreadId, record: Record<'_>) {
-        let state = at(&mut self.states, number);
+    #[inline]
+    fn record(&mut self, state: &mut State, thread: ThreadId, record: Record<'_>) {
         if record.begins_segment {
             state.segment += 1;
         }
@@ -184,7 +187,7 @@ impl Converter {
             _ => {}
         }
         let segment = state.segment;
-        let Some((action, order)) = self.action(number, record) else {
+        let Some((action, order)) = self.action(state, record) else {
             self.broken += 1;
             return;
         };
@@ -194,14 +197,14 @@ impl Converter {
         self.pending.push(&Event { thread, site, stack: StackId(0), action }, segment, order);
     }
 
-    fn action(&mut self, thread: u32, record: Record<'_>) -> Option<(Action, Order)> {
+    #[inline]
+    fn action(&mut self, state: &mut State, record: Record<'_>) -> Option<(Action, Order)> {
         let Record { operation, extra, numbers, .. } = record;
         Some(match operation {
             record::FIELD..=record::LAST_ACCESS => self.access(record),
             record::ACQUIRE..record::RELEASE => {
                 let (mode, cause) = how(operation - record::ACQUIRE);
                 let (lock, turn) = (self.lock(extra, numbers[0]), numbers[1]);
-                let state = at(&mut self.states, thread);
                 if mode == Mode::Exclusive && state.held.len() < MOST_HELD {
                     state.held.push((lock, turn));
                 }
@@ -213,14 +216,14 @@ impl Converter {
             record::RELEASE..record::VOLATILE => {
                 let (mode, cause) = how(operation - record::RELEASE);
                 let lock = self.lock(extra, numbers[0]);
-                let held = &mut at(&mut self.states, thread).held;
+                let held = &mut state.held;
                 if let (Mode::Exclusive, Some(index)) = (mode, held.iter().rposition(|(one, _)| *one == lock)) {
                     held.remove(index);
                 }
                 (Action::Release { lock, mode, cause }, Order::Turn(numbers[1]))
             }
             record::RELEASE_LAST => {
-                let (lock, turn) = at(&mut self.states, thread).held.pop()?;
+                let (lock, turn) = state.held.pop()?;
                 let action = Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section };
                 (action, Order::Turn(turn + 1))
             }
@@ -270,6 +273,7 @@ impl Converter {
         })
     }
 
+    #[inline]
     fn access(&mut self, record: Record<'_>) -> (Action, Order) {
         let Record { operation, extra, numbers, .. } = record;
         let (kind, rest) = match operation {
@@ -294,12 +298,19 @@ impl Converter {
         (action, order)
     }
 
+    #[inline]
     fn variable(&mut self, kind: u8, name: u32, object: u64, index: u32) -> VariableId {
         // A name has 24 bits, a kind six.
-        let key = (object, u64::from(kind) << 56 | u64::from(name) << 32 | u64::from(index));
-        if let Some(&variable) = self.variables.get(&key) {
-            return variable;
+        let key = u64::from(kind) << 56 | u64::from(name) << 32 | u64::from(index);
+        let has_many = kind == record::ELEMENT;
+        match self.variables.get(object, key, has_many) {
+            Some(variable) => VariableId(variable),
+            None => self.new_variable(kind, name, object, index, key, has_many),
         }
+    }
+
+    #[cold]
+    fn new_variable(&mut self, kind: u8, name: u32, object: u64, index: u32, key: u64, has_many: bool) -> VariableId {
         let (names, part) = match kind {
             record::FIELD => (&self.fields, Part::Whole),
             record::ELEMENT => (&self.classes, Part::Element(index)),
@@ -307,17 +318,18 @@ impl Converter {
         };
         let name_id = names.get(name as usize).copied().unwrap_or_default();
         let variable = self.tables.push_variable(Thing { name: name_id, object: ObjectId(object), part });
-        self.variables.insert(key, variable);
+        self.variables.insert(object, key, has_many, variable.0);
         variable
     }
 
+    #[inline]
     fn lock(&mut self, class: u32, object: u64) -> LockId {
-        if let Some(&lock) = self.locks.get(&object) {
-            return lock;
+        if let Some(lock) = self.locks.get(object, 0, false) {
+            return LockId(lock);
         }
         let name = self.classes.get(class as usize).copied().unwrap_or_default();
         let lock = self.tables.push_lock(Thing { name, object: ObjectId(object), part: Part::Whole });
-        self.locks.insert(object, lock);
+        self.locks.insert(object, 0, false, lock.0);
         lock
     }
 

@@ -4,6 +4,7 @@
 //! `layout.rs` and `rows.rs`, and `docs/decisions` says why it is so. Also here: the agent's options, which the command
 //! writes and the agent reads.
 
+mod by_object;
 mod convert;
 mod follow;
 mod layout;

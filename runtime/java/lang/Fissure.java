@@ -12,7 +12,6 @@ import jdk.internal.vm.annotation.ForceInline;
  */
 public final class Fissure {
     private static final Unsafe U = Unsafe.getUnsafe();
-    private static final long TID = U.objectFieldOffset(Thread.class, "tid");
 
     // Records: operation (6 bits), new segment (1), field or class (24 bits from bit 8), site (32 bits from bit 32).
     // The reader's table of them is in crates/recording/src/record.rs.
@@ -46,36 +45,19 @@ public final class Fissure {
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
 
-    private static final int STRIPES = 64;
-    private static final FissureStripe[] stripes = new FissureStripe[STRIPES];
-    private static final FissureThread NOBODY = new FissureThread(-1, 0, null);
+    /** How often a loop asks whether its arrays are quiet. */
+    private static final int MOST_ASKED = 8;
 
     /** Whether anything is recorded. */
     static volatile boolean on = true;
     /** Whether every access is kept. */
     static boolean keepsAll;
 
-    /** Its lock is held while the table of threads or the number of classes changes; it counts objects. */
+    /** Its lock is held while the number of classes changes; it counts objects. */
     private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
     /** Counts fields that came to be read by many. */
     private static final FissureMore SHARED = new FissureMore(0, 0, 0, null);
-    /** Fills places of the table whose thread is over, so that those behind it are found. */
-    private static final FissureThread GONE = new FissureThread(-2, 0, null);
-    /** Threads by their own number, with open addressing; {@link #NOBODY} where nothing is. */
-    private static FissureThread[] threads = empty(256);
-    /** Places of the table that are not empty, and those of them whose thread is over. */
-    private static int threadCount;
-    private static int goneCount;
-    private static int lastThread;
     private static int lastClass;
-
-    static {
-        // Nothing is recorded of nobody.
-        NOBODY.busy = true;
-        for (int i = 0; i < STRIPES; i++) {
-            stripes[i] = new FissureStripe();
-        }
-    }
 
     private Fissure() {
     }
@@ -121,8 +103,8 @@ public final class Fissure {
     /** Called by the agent at the end of each thread, in the thread. */
     static void ended() {
         try {
-            FissureThread s = current();
-            if (s != NOBODY) {
+            FissureThread s = FissureStates.current();
+            if (s != FissureStates.NOBODY) {
                 s.busy = true;
                 s.begin();
                 s.endSegment();
@@ -130,7 +112,7 @@ public final class Fissure {
                 s.endChunk();
                 s.isOver = true;
                 FissureThreads.ended(s, Thread.currentThread());
-                remove(s);
+                FissureStates.remove(s);
             }
         } catch (Throwable trouble) {
             // The thread's end is missing in the trace, which readers can stand.
@@ -254,7 +236,7 @@ public final class Fissure {
     /** Before a loop: 1 if none of its accesses to the array would be kept. */
     public static int quiet(Object array, Object thread, int kinds) {
         FissureThread s = (FissureThread) thread;
-        FissureArray a = array == null || s == NOBODY ? null : FissureFilter.arrayBeforeLoop(s, array);
+        FissureArray a = array == null || s == FissureStates.NOBODY ? null : FissureFilter.arrayBeforeLoop(s, array);
         if (a == null || a.words != null) {
             return 0;
         }
@@ -264,16 +246,37 @@ public final class Fissure {
         return reads && writes ? 1 : 0;
     }
 
+    /**
+     * At the start of a loop's turn, if its arrays were not all quiet before it: 1 if they are now. Their kinds stand two
+     * bits each in {@code kinds}. Below 0 is how often the answer was no: then it is hardly worth asking.
+     */
     @ForceInline
-    public static void readElement(Object array, int index, Object thread, int quiet, int site) {
-        if (quiet == 0) {
+    public static int quietNow(
+            Object a, Object b, Object c, Object d, Object thread, int kinds, int quiet, int now) {
+        return quiet != 0 || now > 0 || now == -MOST_ASKED ? now : ask(a, b, c, d, thread, kinds, now);
+    }
+
+    @DontInline
+    private static int ask(Object a, Object b, Object c, Object d, Object thread, int kinds, int now) {
+        boolean are = isQuiet(a, thread, kinds & 3) && isQuiet(b, thread, kinds >>> 2 & 3)
+                && isQuiet(c, thread, kinds >>> 4 & 3) && isQuiet(d, thread, kinds >>> 6);
+        return are ? 1 : now - 1;
+    }
+
+    private static boolean isQuiet(Object array, Object thread, int kinds) {
+        return kinds == 0 || quiet(array, thread, kinds) != 0;
+    }
+
+    @ForceInline
+    public static void readElement(Object array, int index, Object thread, int quiet, int now, int site) {
+        if (quiet == 0 && now <= 0) {
             readElement((FissureThread) thread, array, index, site);
         }
     }
 
     @ForceInline
-    public static void writeElement(Object array, int index, Object thread, int quiet, int site) {
-        if (quiet == 0) {
+    public static void writeElement(Object array, int index, Object thread, int quiet, int now, int site) {
+        if (quiet == 0 && now <= 0) {
             writeElement((FissureThread) thread, array, index, site);
         }
     }
@@ -307,9 +310,9 @@ public final class Fissure {
 
     /** What is written is a reference. */
     @ForceInline
-    public static void writeReferenceElement(Object array, int index, Object thread, int quiet, int site) {
+    public static void writeReferenceElement(Object array, int index, Object thread, int quiet, int now, int site) {
         ((FissureThread) thread).fresh++;
-        writeElement(array, index, thread, quiet, site);
+        writeElement(array, index, thread, quiet, now, site);
     }
 
     // Volatiles, monitors, calls, units: each is an event.
@@ -323,11 +326,11 @@ public final class Fissure {
     }
 
     public static void entered(Object lock, int site) {
-        FissureCalls.entered(lock, site);
+        FissureSections.entered(lock, site);
     }
 
     public static void leaving(Object lock, int site) {
-        FissureCalls.leaving(lock, site);
+        FissureSections.leaving(lock, site);
     }
 
     public static void callBefore(Object subject, Object operand, int call, int site) {
@@ -384,45 +387,17 @@ public final class Fissure {
     /** What the other probes are given: the state of this thread. */
     @ForceInline
     public static Object thread() {
-        FissureThread s = current();
-        return s != NOBODY ? s : firstTime();
+        FissureThread s = FissureStates.current();
+        return s != FissureStates.NOBODY ? s : firstTime();
     }
 
     private static FissureThread firstTime() {
         try {
-            FissureThread s = on ? stateOf(Thread.currentThread()) : null;
-            return s == null ? NOBODY : s;
+            FissureThread s = on ? FissureStates.of(Thread.currentThread()) : null;
+            return s == null ? FissureStates.NOBODY : s;
         } catch (Throwable trouble) {
-            return NOBODY;
+            return FissureStates.NOBODY;
         }
-    }
-
-    /** The state of this thread, or one that stands for none. */
-    @ForceInline
-    static FissureThread current() {
-        long tid = U.getLong(Thread.currentThread(), TID);
-        FissureThread[] all = threads;
-        FissureThread s = all[home(tid, all.length - 1)];
-        return s.tid == tid ? s : search(all, tid);
-    }
-
-    /**
-     * Spreads numbers that follow each other. As they are, they fill the table in one piece, and who is not there is looked
-     * for in all of it.
-     */
-    @ForceInline
-    private static int home(long tid, int mask) {
-        return (int) (tid * 0x9e3779b97f4a7c15L >>> 36) & mask;
-    }
-
-    private static FissureThread search(FissureThread[] all, long tid) {
-        int mask = all.length - 1;
-        for (int at = home(tid, mask); all[at] != NOBODY; at = at + 1 & mask) {
-            if (all[at].tid == tid) {
-                return all[at];
-            }
-        }
-        return NOBODY;
     }
 
     /** This thread's state, marked as busy; null if the thread is in the recorder already, or nothing is recorded. */
@@ -430,9 +405,9 @@ public final class Fissure {
         if (!on) {
             return null;
         }
-        FissureThread s = current();
-        if (s == NOBODY) {
-            s = stateOf(Thread.currentThread());
+        FissureThread s = FissureStates.current();
+        if (s == FissureStates.NOBODY) {
+            s = FissureStates.of(Thread.currentThread());
             if (s == null) {
                 return null;
             }
@@ -452,103 +427,19 @@ public final class Fissure {
         return true;
     }
 
+    /** The thread leaves the recorder. */
+    static void done(FissureThread s) {
+        if (s != null) {
+            s.busy = false;
+        }
+    }
+
     /** Something went wrong in a probe, such as an overflow of the stack: the event is lost, and nobody else notices. */
     static void lost(FissureThread s) {
         if (s != null) {
             s.lost++;
             s.losses++;
         }
-    }
-
-    /** The state of a thread, made if there is none. */
-    static FissureThread stateOf(Thread thread) {
-        long tid = U.getLong(thread, TID);
-        FissureThread found = search(threads, tid);
-        if (found != NOBODY) {
-            return found;
-        }
-        boolean isVirtual = isVirtual(thread);
-        FissureThread made;
-        spin(GLOBAL, FissureMore.LOCK);
-        try {
-            found = search(threads, tid);
-            if (found != NOBODY) {
-                return found;
-            }
-            if (lastThread == FissureThread.MOST_THREADS) {
-                on = false;
-                return null;
-            }
-            made = new FissureThread(tid, lastThread + 1, isVirtual ? stripes[(int) tid & STRIPES - 1] : null);
-            lastThread++;
-            if ((threadCount + 1) * 2 > threads.length) {
-                grow();
-            }
-            put(threads, made);
-            threadCount++;
-        } finally {
-            GLOBAL.lock = 0;
-        }
-        row(2, made.number, thread.getName());
-        return made;
-    }
-
-    static boolean isVirtual(Thread thread) {
-        Class<?> above = thread.getClass().getSuperclass();
-        return above != null && above.getName().equals("java.lang.BaseVirtualThread");
-    }
-
-    private static void put(FissureThread[] all, FissureThread s) {
-        int mask = all.length - 1;
-        int at = home(s.tid, mask);
-        while (all[at] != NOBODY) {
-            at = at + 1 & mask;
-        }
-        U.storeFence();
-        all[at] = s;
-    }
-
-    private static void grow() {
-        int live = threadCount - goneCount + 1;
-        int length = threads.length;
-        while (length < live * 4) {
-            length *= 2;
-        }
-        FissureThread[] other = empty(length);
-        for (FissureThread s : threads) {
-            if (s != NOBODY && s != GONE) {
-                put(other, s);
-            }
-        }
-        threadCount -= goneCount;
-        goneCount = 0;
-        U.storeFence();
-        threads = other;
-    }
-
-    private static void remove(FissureThread s) {
-        spin(GLOBAL, FissureMore.LOCK);
-        try {
-            FissureThread[] all = threads;
-            int mask = all.length - 1;
-            for (int at = home(s.tid, mask); all[at] != NOBODY; at = at + 1 & mask) {
-                if (all[at] == s) {
-                    all[at] = GONE;
-                    goneCount++;
-                    return;
-                }
-            }
-        } finally {
-            GLOBAL.lock = 0;
-        }
-    }
-
-    private static FissureThread[] empty(int length) {
-        FissureThread[] all = new FissureThread[length];
-        for (int i = 0; i < length; i++) {
-            all[i] = NOBODY;
-        }
-        return all;
     }
 
     // Shared by the other classes.
@@ -569,21 +460,6 @@ public final class Fissure {
         GLOBAL.lock = 0;
         row(1, number, name);
         return number;
-    }
-
-    /** Where the field of this name is, or 0. */
-    static long offset(Class<?> type, String name) {
-        try {
-            return U.objectFieldOffset(type, name);
-        } catch (InternalError none) {
-            return 0;
-        }
-    }
-
-    /** Where a field is that was added to a class, or 0. The class may have one of this name of its own. */
-    static long added(Class<?> type, String name) {
-        long offset = offset(type, name);
-        return offset > 0 && !declares(type.getName(), name) ? offset : 0;
     }
 
     static long newChunk(int thread, int size, long full) {

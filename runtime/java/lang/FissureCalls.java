@@ -4,12 +4,9 @@ import java.lang.ref.WeakReference;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.Future;
 import java.util.concurrent.locks.StampedLock;
-import jdk.internal.misc.Unsafe;
 
-/** Everything but plain accesses: volatiles, locks, modelled calls, threads, activations and units. */
+/** Volatiles, modelled calls, activations and units. */
 final class FissureCalls {
-    private static final Unsafe U = Unsafe.getUnsafe();
-
     // The low byte of a call's code: crates/instrument/src/call.rs has the same names and numbers.
     static final int LOCK = 1;
     static final int UNLOCK = 2;
@@ -67,54 +64,6 @@ final class FissureCalls {
     private FissureCalls() {
     }
 
-    // Identities.
-
-    /** The number of an object whose class may have a field for it. */
-    static long id(FissureThread s, Object o, FissureRef r) {
-        return r.idOffset > 0 ? id(s, o, r.idOffset) : s.entry(o).id;
-    }
-
-    private static long id(FissureThread s, Object o, long offset) {
-        while (true) {
-            long id = U.getLongVolatile(o, offset);
-            if (id > 0) {
-                return id;
-            }
-            long made = s.newId();
-            if (U.compareAndSetLong(o, offset, id, made)) {
-                if (id >>> 41 == s.fresh >>> 41) {
-                    // Its creator is the first to do something with it that is told.
-                    s.append(Fissure.NEW, 0, 0, made);
-                }
-                return made;
-            }
-        }
-    }
-
-    /** The state of a part of an object, made if there is none. */
-    static FissureMore more(FissureThread s, Object o, int key) {
-        FissureClass.Facts facts = s.facts(o.getClass());
-        Object holder = o;
-        long offset = facts.moreOffset;
-        if (offset <= 0) {
-            holder = s.entry(o);
-            offset = FissureEntry.MORE;
-        }
-        while (true) {
-            FissureMore first = (FissureMore) U.getReferenceVolatile(holder, offset);
-            for (FissureMore more = first; more != null; more = more.next) {
-                if (more.key == key) {
-                    return more;
-                }
-            }
-            long id = facts.idOffset > 0 ? id(s, o, facts.idOffset) : ((FissureEntry) holder).id;
-            FissureMore made = new FissureMore(key, id, facts.number, first);
-            if (U.compareAndSetReference(holder, offset, first, made)) {
-                return made;
-            }
-        }
-    }
-
     // Volatiles.
 
     static void volatileBefore(Object o, int ref, int site) {
@@ -128,18 +77,18 @@ final class FissureCalls {
             if (r == null || r.of == null && o == null) {
                 return;
             }
-            FissureMore of = r.of != null ? r.of : more(s, o, r.field);
+            FissureMore of = r.of != null ? r.of : FissureIdentity.more(s, o, r.field);
             s.push(r.of != null ? null : o, of, of.take(1), VOLATILE, site);
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            release(s);
+            Fissure.done(s);
         }
     }
 
     /** A volatile that nobody knew to be one when the code that touches it was instrumented: there is one probe only. */
     static void volatileAtOnce(FissureThread s, Object o, FissureRef r, boolean write, int site) {
-        FissureMore of = r.of != null ? r.of : more(s, o, r.field);
+        FissureMore of = r.of != null ? r.of : FissureIdentity.more(s, o, r.field);
         long number = of.take(2);
         s.endSegment();
         if (write) {
@@ -169,7 +118,7 @@ final class FissureCalls {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            release(s);
+            Fissure.done(s);
         }
     }
 
@@ -196,89 +145,6 @@ final class FissureCalls {
         s.pendingMores[at] = null;
     }
 
-    private static void release(FissureThread s) {
-        if (s != null) {
-            s.busy = false;
-        }
-    }
-
-    // Monitors.
-
-    static void entered(Object lock, int site) {
-        if (lock == null) {
-            return;
-        }
-        FissureThread s = null;
-        try {
-            s = Fissure.take();
-            if (s == null) {
-                return;
-            }
-            acquire(s, more(s, lock, FissureMore.MONITOR), false, true, site);
-            Object expected = s.expected;
-            if (expected != null && FissureLocks.monitorOf(expected) == lock) {
-                s.expected = null;
-                touch(s, expected, s.expectedAccess, s.expectedSite);
-            }
-        } catch (Throwable trouble) {
-            Fissure.lost(s);
-        } finally {
-            release(s);
-        }
-    }
-
-    static void leaving(Object lock, int site) {
-        if (lock == null) {
-            return;
-        }
-        FissureThread s = null;
-        try {
-            s = Fissure.take();
-            if (s != null) {
-                release(s, more(s, lock, FissureMore.MONITOR), false, true, site);
-            }
-        } catch (Throwable trouble) {
-            Fissure.lost(s);
-        } finally {
-            release(s);
-        }
-    }
-
-    private static void acquire(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
-        s.settleWait();
-        if (!shared && reentrant && lock.takenAgain(s)) {
-            return;
-        }
-        s.endSegment();
-        s.acquired(0, lock, shared, site);
-    }
-
-    private static void release(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
-        s.settleWait();
-        if (!shared && reentrant && lock.keptOn(s)) {
-            return;
-        }
-        s.endSegment();
-        s.released(0, lock, shared, site);
-    }
-
-    private static void acquire(FissureThread s, FissureMore lock, boolean shared, int site) {
-        acquire(s, lock, shared, false, site);
-    }
-
-    private static void release(FissureThread s, FissureMore lock, boolean shared, int site) {
-        release(s, lock, shared, false, site);
-    }
-
-    private static void waits(FissureThread s, FissureMore lock, int site) {
-        s.endSegment();
-        s.released(2, lock, false, site);
-        s.waitingFor = lock;
-        s.waitingDepth = lock.giveUp();
-        s.waitingShared = false;
-        s.waitingSite = site;
-    }
-
     // Modelled calls.
 
     static void before(Object subject, Object operand, long number, int call, int site) {
@@ -291,7 +157,7 @@ final class FissureCalls {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            release(s);
+            Fissure.done(s);
         }
     }
 
@@ -336,7 +202,7 @@ final class FissureCalls {
                 Object lock = FissureLocks.lockOf(subject);
                 if (FissureLocks.isHeld(lock, shared)) {
                     // Of other locks it is not known whether their threads can take them again.
-                    release(s, more(s, lock, FissureMore.MONITOR), shared, lock != subject, site);
+                    FissureSections.release(s, FissureIdentity.monitor(s, lock), shared, lock != subject, site);
                 }
             }
             case CONVERT_TO_EXCLUSIVE, CONVERT_TO_SHARED, CONVERT_TO_OPTIMISTIC -> {
@@ -344,51 +210,51 @@ final class FissureCalls {
                         || operation != CONVERT_TO_EXCLUSIVE && StampedLock.isWriteLockStamp(number);
                 if (gives && ((StampedLock) subject).validate(number)) {
                     boolean shared = StampedLock.isReadLockStamp(number);
-                    release(s, more(s, subject, FissureMore.MONITOR), shared, site);
+                    FissureSections.release(s, FissureIdentity.monitor(s, subject), shared, site);
                 }
                 s.push(subject, null, number, operation, site);
             }
             case WAIT -> {
                 if (Thread.holdsLock(subject)) {
-                    waits(s, more(s, subject, FissureMore.MONITOR), site);
+                    FissureSections.waits(s, FissureIdentity.monitor(s, subject), site);
                     s.push(subject, null, 0, operation, site);
                 }
             }
             case WAIT_CONDITION -> {
                 Object lock = FissureLocks.lockOf(subject);
                 if (lock != subject && FissureLocks.isHeld(lock, false)) {
-                    waits(s, more(s, lock, FissureMore.MONITOR), site);
+                    FissureSections.waits(s, FissureIdentity.monitor(s, lock), site);
                     s.push(subject, null, 0, operation, site);
                 }
             }
             case READ, WRITE, UPDATE -> contents(s, subject, operation, site);
             case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
                 // Which field is named is not known: all that are accessed so in one object count as one.
-                FissureMore of = more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
+                FissureMore of = FissureIdentity.more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
                 s.push(subject, of, of.take(1), operation, site);
             }
             case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
-                FissureMore of = more(s, subject, FissureMore.CONTENTS);
+                FissureMore of = FissureIdentity.more(s, subject, FissureMore.CONTENTS);
                 s.push(subject, of, of.take(1), operation, site);
             }
             case START -> FissureThreads.starts(s, (Thread) subject, site);
-            case SIGNAL -> arrive(s, more(s, subject, FissureMore.DONE), 1, site);
+            case SIGNAL -> FissureThreads.arrive(s, FissureIdentity.more(s, subject, FissureMore.DONE), 1, site);
             case ACQUIRE, TRY_ACQUIRE -> {
-                FissureMore of = more(s, subject, FissureMore.DONE);
+                FissureMore of = FissureIdentity.more(s, subject, FissureMore.DONE);
                 boolean asLock = FissureLocks.isUsedAsLock(of, subject, number, true);
-                s.push(subject, asLock ? more(s, subject, FissureMore.MONITOR) : null, 0, operation, site);
+                s.push(subject, asLock ? FissureIdentity.monitor(s, subject) : null, 0, operation, site);
             }
             case RELEASE -> {
-                FissureMore of = more(s, subject, FissureMore.DONE);
+                FissureMore of = FissureIdentity.more(s, subject, FissureMore.DONE);
                 if (FissureLocks.isUsedAsLock(of, subject, number, false)) {
-                    release(s, more(s, subject, FissureMore.MONITOR), false, site);
+                    FissureSections.release(s, FissureIdentity.monitor(s, subject), false, site);
                 } else {
-                    arrive(s, of, 1, site);
+                    FissureThreads.arrive(s, of, 1, site);
                 }
             }
             case MEET -> {
-                FissureMore of = more(s, FissureLocks.meetingOf(subject), FissureMore.DONE);
-                arrive(s, of, 1, site);
+                FissureMore of = FissureIdentity.more(s, FissureLocks.meetingOf(subject), FissureMore.DONE);
+                FissureThreads.arrive(s, of, 1, site);
                 s.push(subject, of, 0, operation, site);
             }
             // What the result belongs to is seen in the object itself.
@@ -411,7 +277,7 @@ final class FissureCalls {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            release(s);
+            Fissure.done(s);
         }
     }
 
@@ -431,12 +297,12 @@ final class FissureCalls {
                 if (taken) {
                     boolean shared = operation >= LOCK_SHARED || FissureLocks.isShared(subject);
                     Object lock = FissureLocks.lockOf(subject);
-                    acquire(s, more(s, lock, FissureMore.MONITOR), shared, lock != subject, site);
+                    FissureSections.acquire(s, FissureIdentity.monitor(s, lock), shared, lock != subject, site);
                 }
             }
             case CONVERT_TO_EXCLUSIVE, CONVERT_TO_SHARED -> {
                 if (truth != 0) {
-                    converted(s, more(s, subject, FissureMore.MONITOR), number, operation == CONVERT_TO_SHARED, site);
+                    FissureSections.converted(s, FissureIdentity.monitor(s, subject), number, operation == CONVERT_TO_SHARED, site);
                 }
             }
             case WAIT, WAIT_CONDITION -> s.settleWait();
@@ -459,22 +325,22 @@ final class FissureCalls {
             case JOIN_PERHAPS -> FissureThreads.joinedIfOver(s, isTask(subject) ? subject : result, site);
             case INVOKE -> FissureThreads.joined(s, subject, site);
             case FORK_ALL, INVOKE_ALL -> FissureThreads.joinedAll(s, result != null ? result : subject, site);
-            case AWAIT, AWAIT_PERHAPS, JOIN_ALL -> leave(s, subject, site);
+            case AWAIT, AWAIT_PERHAPS, JOIN_ALL -> FissureThreads.leave(s, subject, site);
             case AWAIT_IF_TRUE, JOIN_ALL_IF_TRUE -> {
                 if (truth != 0) {
-                    leave(s, subject, site);
+                    FissureThreads.leave(s, subject, site);
                 }
             }
             case ACQUIRE, TRY_ACQUIRE -> {
                 boolean taken = operation == ACQUIRE || truth != 0;
                 if (taken && of != null) {
-                    acquire(s, of, false, site);
+                    FissureSections.acquire(s, of, false, site);
                 } else if (taken) {
-                    leave(s, subject, site);
+                    FissureThreads.leave(s, subject, site);
                 }
             }
             // All that this meeting is of have arrived.
-            case MEET -> leave(s, of, 1, site);
+            case MEET -> FissureThreads.leave(s, of, 1, site);
             case VIEW -> {
                 if (result != null && subject != null && result != subject) {
                     FissureTable.of(s, result).viewed = new WeakReference<>(viewed(s, subject));
@@ -487,39 +353,6 @@ final class FissureCalls {
 
     private static boolean isTask(Object subject) {
         return subject instanceof Thread || subject instanceof Future;
-    }
-
-    /** A stamped lock is held in another mode than before. */
-    private static void converted(FissureThread s, FissureMore lock, long stamp, boolean toShared, int site) {
-        boolean wasShared = StampedLock.isReadLockStamp(stamp);
-        boolean wasExclusive = StampedLock.isWriteLockStamp(stamp);
-        if (wasShared && !toShared) {
-            // Nobody else has it in either mode now.
-            release(s, lock, true, site);
-        }
-        if (toShared ? !wasShared : !wasExclusive) {
-            acquire(s, lock, toShared, site);
-        }
-    }
-
-    static void arrive(FissureThread s, FissureMore of, int generation, int site) {
-        s.publish();
-        s.endSegment();
-        s.append(Fissure.ARRIVE, of.type, site, of.id, generation);
-        // Counted once it is written: who leaves after so many finds them all.
-        of.take(1);
-    }
-
-    private static void leave(FissureThread s, Object subject, int site) {
-        leave(s, more(s, FissureLocks.innermost(subject), FissureMore.DONE), 1, site);
-    }
-
-    static void leave(FissureThread s, FissureMore of, int generation, int site) {
-        long count = of.turns();
-        if (count > 0) {
-            s.endSegment();
-            s.append(Fissure.LEAVE, of.type, site, of.id, generation, count);
-        }
     }
 
     /** Whether the call can make an object known to others that only this thread knew. */
@@ -549,7 +382,7 @@ final class FissureCalls {
         Object container = viewed(s, receiver);
         int section = s.facts(container.getClass()).section;
         if (section == FissureClass.OWN) {
-            FissureMore of = more(s, container, FissureMore.CONTENTS);
+            FissureMore of = FissureIdentity.more(s, container, FissureMore.CONTENTS);
             s.push(container, of, of.take(1), operation, site);
         } else if (section == FissureClass.ON_MONITOR && container == receiver) {
             s.expected = container;
@@ -578,16 +411,16 @@ final class FissureCalls {
             s.expected = null;
             Object monitor = FissureLocks.monitorOf(container);
             synchronized (monitor) {
-                FissureMore lock = more(s, monitor, FissureMore.MONITOR);
-                acquire(s, lock, false, true, site);
+                FissureMore lock = FissureIdentity.monitor(s, monitor);
+                FissureSections.acquire(s, lock, false, true, site);
                 touch(s, container, access, site);
-                release(s, lock, false, true, site);
+                FissureSections.release(s, lock, false, true, site);
             }
         }
     }
 
     /** One plain access to contents: 0 read, 1 write, 2 both. */
-    private static void touch(FissureThread s, Object container, int access, int site) {
+    static void touch(FissureThread s, Object container, int access, int site) {
         if (container.getClass().isArray()) {
             return;
         }
@@ -623,7 +456,7 @@ final class FissureCalls {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            release(s);
+            Fissure.done(s);
         }
     }
 
@@ -642,7 +475,7 @@ final class FissureCalls {
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
-            release(s);
+            Fissure.done(s);
         }
     }
 }

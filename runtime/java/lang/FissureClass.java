@@ -1,9 +1,11 @@
 package java.lang;
 
 import java.lang.ref.WeakReference;
+import jdk.internal.misc.Unsafe;
 
 /** What the recorder knows of a class: where its objects keep their number, and what its calls do. */
 final class FissureClass extends ClassValue<FissureClass.Facts> {
+    private static final Unsafe U = Unsafe.getUnsafe();
     static final FissureClass ALL = new FissureClass();
     private static final String LOCKS = "java.util.concurrent.locks.";
     private static final String READ_LOCK = LOCKS + "ReentrantReadWriteLock$ReadLock";
@@ -50,10 +52,10 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
         if (!type.isArray()) {
             // The highest one counts: it is there for all accesses, whichever class's code makes them.
             for (Class<?> c = type; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
-                long offset = Fissure.added(c, "$fissure$");
+                long offset = added(c, "$fissure$");
                 if (offset > 0) {
                     id = offset;
-                    more = Fissure.added(c, "$fissure");
+                    more = added(c, "$fissure");
                 }
             }
         }
@@ -78,15 +80,15 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
             switch (c.getName()) {
                 case LOCKS + "ReentrantLock", READ_LOCK, LOCKS + "ReentrantReadWriteLock$WriteLock":
-                    return Fissure.offset(c, "sync");
+                    return offset(c, "sync");
                 case LOCKS + "AbstractQueuedSynchronizer$ConditionObject",
                         LOCKS + "AbstractQueuedLongSynchronizer$ConditionObject", READ_VIEW,
                         LOCKS + "StampedLock$WriteLockView":
-                    return Fissure.offset(c, "this$0");
+                    return offset(c, "this$0");
                 case "java.util.concurrent.Executors$DelegatedExecutorService":
-                    return Fissure.offset(c, "e");
+                    return offset(c, "e");
                 case "java.util.Collections$SynchronizedCollection", "java.util.Collections$SynchronizedMap":
-                    return Fissure.offset(c, "mutex");
+                    return offset(c, "mutex");
                 default:
             }
         }
@@ -96,10 +98,10 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
     private static long[] sources(Class<?> type) {
         for (Class<?> c = type; c != null; c = c.getSuperclass()) {
             if (c.getName().equals("java.util.concurrent.CompletableFuture$UniCompletion")) {
-                return new long[] {Fissure.offset(c, "src")};
+                return new long[] {offset(c, "src")};
             }
             if (c.getName().equals("java.util.concurrent.CompletableFuture$BiCompletion")) {
-                return new long[] {Fissure.offset(c.getSuperclass(), "src"), Fissure.offset(c, "snd")};
+                return new long[] {offset(c.getSuperclass(), "src"), offset(c, "snd")};
             }
         }
         return new long[0];
@@ -122,5 +124,20 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
             }
         }
         return NONE;
+    }
+
+    /** Where the field of this name is, or 0. */
+    static long offset(Class<?> type, String name) {
+        try {
+            return U.objectFieldOffset(type, name);
+        } catch (InternalError none) {
+            return 0;
+        }
+    }
+
+    /** Where a field is that was added to a class, or 0. The class may have one of this name of its own. */
+    static long added(Class<?> type, String name) {
+        long offset = offset(type, name);
+        return offset > 0 && !Fissure.declares(type.getName(), name) ? offset : 0;
     }
 }

@@ -46,7 +46,7 @@ final class FissureFilter {
             if (r.offset > 0) {
                 access(s, Fissure.FIELD, write, o, r, 0, o, r.offset, site);
             } else {
-                FissureMore more = FissureCalls.more(s, o, r.field);
+                FissureMore more = FissureIdentity.more(s, o, r.field);
                 access(s, Fissure.FIELD, write, o, r, 0, more, FissureMore.WORD, site);
             }
         } catch (Throwable trouble) {
@@ -257,7 +257,7 @@ final class FissureFilter {
 
     /** A container's contents. */
     static void contents(FissureThread s, Object container, boolean write, int site) {
-        FissureMore more = FissureCalls.more(s, container, FissureMore.CONTENTS);
+        FissureMore more = FissureIdentity.more(s, container, FissureMore.CONTENTS);
         access(s, Fissure.CONTENTS, write, container, more, 0, more, FissureMore.WORD, site);
     }
 
@@ -400,7 +400,7 @@ final class FissureFilter {
     private static FissureMore state(FissureThread s, int kind, Object o, Object of, int index) {
         if (kind == Fissure.FIELD) {
             FissureRef r = (FissureRef) of;
-            return r.of != null ? r.of : FissureCalls.more(s, o, r.field);
+            return r.of != null ? r.of : FissureIdentity.more(s, o, r.field);
         }
         if (kind == Fissure.ELEMENT) {
             FissureArray a = (FissureArray) of;
@@ -438,7 +438,7 @@ final class FissureFilter {
         int op = kind + (write ? Fissure.WRITE : 0) + order;
         if (kind == Fissure.FIELD) {
             FissureRef r = (FissureRef) of;
-            long id = r.of != null ? 0 : FissureCalls.id(s, o, r);
+            long id = r.of != null ? 0 : FissureIdentity.id(s, o, r);
             switch (order) {
                 case 0 -> s.append(op, r.field, site, id);
                 case Fissure.AFTER_WORD -> s.append(op, r.field, site, id, word);

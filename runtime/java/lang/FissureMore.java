@@ -31,8 +31,11 @@ class FissureMore {
     /** Turns of a lock, numbers of a volatile, arrivals at a barrier. */
     private long turn;
 
-    /** Of a lock: who holds it alone, how often beyond the first time, and how much that thread had lost. */
-    private FissureThread holder;
+    /**
+     * Of a lock: the number of the thread that holds it alone, how often beyond the first time, and how much that thread
+     * had lost. A reference to the thread would tell the collector of every section.
+     */
+    private int holder;
     private int depth;
     private int losses;
 
@@ -72,11 +75,11 @@ class FissureMore {
 
     /** A lock is taken. Whether it was held by this thread already, which is no event. */
     boolean takenAgain(FissureThread s) {
-        if (holder == s && losses == s.losses && !Fissure.keepsAll) {
+        if (holder == s.number && losses == s.losses && !Fissure.keepsAll) {
             depth++;
             return true;
         }
-        holder = s;
+        holder = s.number;
         losses = s.losses;
         depth = 0;
         return false;
@@ -84,27 +87,27 @@ class FissureMore {
 
     /** A lock is about to be left. Whether this thread goes on holding it. */
     boolean keptOn(FissureThread s) {
-        if (holder != s || losses != s.losses) {
+        if (holder != s.number || losses != s.losses) {
             return false;
         }
         if (depth > 0) {
             depth--;
             return true;
         }
-        holder = null;
+        holder = 0;
         return false;
     }
 
     /** The thread waits: how deep it holds the lock, for when it has it again. */
     int giveUp() {
         int deep = depth;
-        holder = null;
+        holder = 0;
         depth = 0;
         return deep;
     }
 
     void hasAgain(FissureThread s, int deep) {
-        holder = s;
+        holder = s.number;
         losses = s.losses;
         depth = deep;
     }

@@ -133,16 +133,16 @@ final class FissureRefs {
         long more = 0;
         for (Class<?> c = named; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
             if (declaring == null) {
-                offset = Fissure.added(c, shadow);
+                offset = FissureClass.added(c, shadow);
                 if (offset > 0 || Fissure.declares(c.getName(), name)) {
                     declaring = c;
                 }
             }
-            long at = Fissure.added(c, ID);
+            long at = FissureClass.added(c, ID);
             if (at > 0) {
                 // The highest class with a place for it: the same for every reference to this object.
                 id = at;
-                more = Fissure.added(c, MORE);
+                more = FissureClass.added(c, MORE);
             }
         }
         if (isId) {
@@ -170,7 +170,7 @@ final class FissureRefs {
             declaring = named;
         }
         int field = Fissure.field(declaring.getName(), name);
-        return new FissureRef(field, 0, 0, 0, FissureCalls.more(s, declaring, field), isReference, isVolatile);
+        return new FissureRef(field, 0, 0, 0, FissureIdentity.more(s, declaring, field), isReference, isVolatile);
     }
 
     /** In the order in which the JVM looks for fields. */

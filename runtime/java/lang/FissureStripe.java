@@ -21,7 +21,7 @@ final class FissureStripe {
     private int writer;
 
     /** Locks the stripe, and makes room for a record of this thread. Unlocked again if there is none. */
-    long open(FissureThread thread, int longs) {
+    long open(int thread, int longs) {
         Fissure.spin(this, LOCK);
         long need = (longs + 2) * 8L;
         if (next + need > limit) {
@@ -42,9 +42,9 @@ final class FissureStripe {
             limit = address + SIZE - 8;
             writer = 0;
         }
-        if (writer != thread.number) {
-            writer = thread.number;
-            U.putLong(next + 8, thread.number);
+        if (writer != thread) {
+            writer = thread;
+            U.putLong(next + 8, thread);
             U.putLongRelease(null, next, Fissure.WRITER);
             next += 16;
         }

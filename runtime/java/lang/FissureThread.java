@@ -1,27 +1,20 @@
 package java.lang;
 
-import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
 import jdk.internal.vm.annotation.ForceInline;
 
 /**
- * What the recorder knows of one thread, and the end of its buffer.
+ * What the recorder knows of one thread.
  *
- * All but {@code shared} is touched by the thread itself alone, with two exceptions: the thread that starts it makes it,
+ * All of it is touched by the thread itself alone, with two exceptions: the thread that starts it makes it,
  * and a table that grows copies the reference.
  */
-final class FissureThread {
-    private static final Unsafe U = Unsafe.getUnsafe();
+final class FissureThread extends FissureBuffer {
     private static final long[] NONE = new long[1];
 
     /** How many operations of a thread may be between their two probes, at first and at most. */
     private static final int FIRST_DEEPEST = 4;
     private static final int DEEPEST = 64;
-    private static final int FIRST_CHUNK = 1 << 12;
-    private static final int LARGEST_CHUNK = 1 << 18;
-    /** What a chunk's head takes. */
-    private static final int HEAD = 64;
-    /** Room that is always left for the mark of a chunk's end. */
-    private static final int TAIL = 8;
     private static final int BLOCK_OF_IDS = 1 << 10;
     /** Fields read by many that a thread remembers, at first and at most. */
     private static final int FIRST_KNOWN = 1 << 2;
@@ -31,34 +24,14 @@ final class FissureThread {
     /** Locks that a thread remembers to hold, as in crates/recording/src/convert.rs. */
     private static final int MOST_HELD = 16;
 
-    static final int THREAD_SHIFT = 42;
-    /** So that no thread's word is negative. */
-    static final int MOST_THREADS = (1 << 21) - 2;
-    private static final long SEGMENTS = (1L << 38) - 1;
-
     /** The thread's own number in the JVM; -1 fills empty places of the table. */
     final long tid;
-    /** Its number in words and records, from 1. */
-    final int number;
-    /** Not null if the thread writes to chunks that it shares with others, as virtual threads do. */
-    final FissureStripe stripe;
-
-    /** The thread's word for a field of which enough reads and writes of this segment were kept. */
-    long full;
     /** What marks objects that only this thread can know. */
     long fresh;
-    /** Where the next record goes, and where records must end. */
-    long next;
-    long limit;
-    /** Where the chunk begins that has both. */
-    private long chunk;
     /** Segments that ended because of what the thread did, and not because of a word that it found. */
     int syncs;
     /** How often something of this thread was lost: what it knew of the locks it holds counts no more. */
     int losses;
-    /** The segment that the reader of the buffer knows of. */
-    private long written;
-    private int size = FIRST_CHUNK;
     private long nextId;
     private long lastId;
     /** Whether the thread is inside the recorder, whose own accesses are no events. */
@@ -97,9 +70,11 @@ final class FissureThread {
     /** Words of other threads: the latest segment of each that has reached this thread. */
     private long[] learned;
 
-    /** Locks that the thread holds alone, innermost last; the reader of its records keeps the same list. */
-    private FissureMore[] held;
-    private long[] heldTurns;
+    /**
+     * The objects whose locks the thread holds alone, by number, innermost last, each with its turn behind it; the reader
+     * of its records keeps the same list.
+     */
+    private long[] held;
     private int heldCount;
 
     /** What is known of the classes of objects that the thread asked about last. */
@@ -121,21 +96,9 @@ final class FissureThread {
     private int nextArray;
 
     FissureThread(long tid, int number, FissureStripe stripe) {
+        super(number, stripe);
         this.tid = tid;
-        this.number = number;
-        this.stripe = stripe;
-        // If all are kept, no word is ever the same.
-        this.full = (long) number << THREAD_SHIFT | (Fissure.keepsAll ? 0 : 15);
         this.fresh = 1L << 63 | (long) number << 41;
-    }
-
-    /** The thread's word without counts. */
-    long word() {
-        return full & ~15L;
-    }
-
-    long segment() {
-        return full >>> 4 & SEGMENTS;
     }
 
     void endSegment() {
@@ -199,10 +162,11 @@ final class FissureThread {
         }
         facts = facts1;
         if (facts == null || facts.type.get() != type) {
+            // The older one goes. Nothing is stored where either is right, since the collector is told of each store.
             facts = FissureClass.ALL.get(type);
+            facts1 = facts0;
+            facts0 = facts;
         }
-        facts1 = facts0;
-        facts0 = facts;
         return facts;
     }
 
@@ -241,36 +205,32 @@ final class FissureThread {
 
     /** The thread has taken a lock for itself in this turn, and that is written. */
     private void hold(FissureMore lock, long turn) {
-        if (held == null || heldCount == held.length && heldCount < MOST_HELD) {
-            int room = held == null ? 2 : MOST_HELD;
-            long[] turns = new long[room];
-            FissureMore[] locks = new FissureMore[room];
-            if (held != null) {
-                System.arraycopy(heldTurns, 0, turns, 0, heldCount);
-                System.arraycopy(held, 0, locks, 0, heldCount);
-            }
-            heldTurns = turns;
-            held = locks;
+        int end = heldCount * 2;
+        if (held == null) {
+            held = new long[4];
+        } else if (end == held.length && heldCount < MOST_HELD) {
+            long[] larger = new long[MOST_HELD * 2];
+            System.arraycopy(held, 0, larger, 0, end);
+            held = larger;
         }
         if (heldCount < MOST_HELD) {
-            heldTurns[heldCount] = turn;
-            held[heldCount++] = lock;
+            held[end] = lock.id;
+            held[end + 1] = turn;
+            heldCount++;
         }
     }
 
     /** Whether a lock that is left in this turn is the one that was taken last, and in the turn before. */
     private boolean holdsLast(FissureMore lock, long turn) {
-        int last = heldCount - 1;
-        return last >= 0 && held[last] == lock && heldTurns[last] + 1 == turn;
+        int end = heldCount * 2;
+        return end > 0 && held[end - 2] == lock.id && held[end - 1] + 1 == turn;
     }
 
     private void unhold(FissureMore lock) {
-        for (int at = heldCount - 1; at >= 0; at--) {
-            if (held[at] == lock) {
+        for (int at = heldCount * 2 - 2; at >= 0; at -= 2) {
+            if (held[at] == lock.id) {
                 heldCount--;
-                System.arraycopy(held, at + 1, held, at, heldCount - at);
-                System.arraycopy(heldTurns, at + 1, heldTurns, at, heldCount - at);
-                held[heldCount] = null;
+                System.arraycopy(held, at + 2, held, at, heldCount * 2 - at);
                 return;
             }
         }
@@ -332,94 +292,20 @@ final class FissureThread {
         return nextId++;
     }
 
-    /** The place of a record of so many longs, or 0 if nothing is recorded any more. Ends with {@link #close}. */
-    private long open(int longs) {
-        FissureStripe stripe = this.stripe;
-        if (stripe != null) {
-            return stripe.open(this, longs);
-        }
-        long at = next;
-        return at + longs * 8L <= limit ? at : refill(longs);
-    }
-
-    private void close(long at, int longs, long head) {
-        // The head is what tells that the record is there, so it comes last.
-        if (stripe != null) {
-            stripe.close(at, longs, head);
-        } else {
-            U.putLongRelease(null, at, head);
-            next = at + longs * 8L;
-        }
-    }
-
-    private long refill(int longs) {
-        long at = next;
-        if (segment() > SEGMENTS >>> 1) {
-            Fissure.stop("a thread ended too many segments");
-            return 0;
-        }
-        if (at != 0) {
-            U.putLongRelease(null, at, Fissure.END_OF_CHUNK);
-        }
-        long full = chunk;
-        chunk = 0;
-        long address = Fissure.newChunk(number, size, full);
-        if (address == 0) {
-            next = 0;
-            limit = 0;
-            return 0;
-        }
-        chunk = address;
-        next = address + HEAD;
-        limit = address + size - TAIL;
-        if (size < LARGEST_CHUNK) {
-            size <<= 2;
-        }
-        return next;
-    }
-
-    /** Nothing more is written by this thread. */
-    void endChunk() {
-        long full = chunk;
-        if (full != 0) {
-            U.putLongRelease(null, next, Fissure.END_OF_CHUNK);
-            chunk = 0;
-            next = 0;
-            limit = 0;
-            Fissure.chunk(number, 0, full);
-        }
-    }
-
-    /** The bit that says that a new segment begins with this record. If it is not the next one, a record says which. */
-    private long segmentBit() {
-        long segment = segment();
-        long more = segment - written;
-        if (more == 0) {
-            return 0;
-        }
-        if (more != 1) {
-            long at = open(2);
-            if (at == 0) {
-                return 0;
-            }
-            U.putLong(at + 8, segment);
-            close(at, 2, Fissure.SEGMENT);
-            written = segment;
-            return 0;
-        }
-        written = segment;
-        return Fissure.NEW_SEGMENT;
-    }
-
+    /** The first number of the next record. */
     private long head(int op, int extra, int site) {
-        if (!begun) {
-            begin();
+        if (!begun || waitingFor != null || lost != 0) {
+            tellFirst();
         }
-        if (waitingFor != null) {
-            settleWait();
-        }
-        tellLost();
         return (long) site << 32 | (long) extra << 8 | segmentBit() | op;
+    }
+
+    /** What comes before the next record. */
+    @DontInline
+    private void tellFirst() {
+        begin();
+        settleWait();
+        tellLost();
     }
 
     /** After a loss the reader knows of no lock that is held. */
@@ -429,60 +315,28 @@ final class FissureThread {
             lost = 0;
             endSegment();
             append(Fissure.LOST, 0, 0, count);
-            while (heldCount > 0) {
-                held[--heldCount] = null;
-            }
+            heldCount = 0;
         }
     }
 
     void append(int op, int extra, int site) {
-        long head = head(op, extra, site);
-        long at = open(1);
-        if (at != 0) {
-            close(at, 1, head);
-        }
+        write(head(op, extra, site));
     }
 
     void append(int op, int extra, int site, long a) {
-        long head = head(op, extra, site);
-        long at = open(2);
-        if (at != 0) {
-            U.putLong(at + 8, a);
-            close(at, 2, head);
-        }
+        write(head(op, extra, site), a);
     }
 
     void append(int op, int extra, int site, long a, long b) {
-        long head = head(op, extra, site);
-        long at = open(3);
-        if (at != 0) {
-            U.putLong(at + 8, a);
-            U.putLong(at + 16, b);
-            close(at, 3, head);
-        }
+        write(head(op, extra, site), a, b);
     }
 
     void append(int op, int extra, int site, long a, long b, long c) {
-        long head = head(op, extra, site);
-        long at = open(4);
-        if (at != 0) {
-            U.putLong(at + 8, a);
-            U.putLong(at + 16, b);
-            U.putLong(at + 24, c);
-            close(at, 4, head);
-        }
+        write(head(op, extra, site), a, b, c);
     }
 
     void append(int op, int extra, int site, long a, long b, long c, long d) {
-        long head = head(op, extra, site);
-        long at = open(5);
-        if (at != 0) {
-            U.putLong(at + 8, a);
-            U.putLong(at + 16, b);
-            U.putLong(at + 24, c);
-            U.putLong(at + 32, d);
-            close(at, 5, head);
-        }
+        write(head(op, extra, site), a, b, c, d);
     }
 
     /** The thread's first event. */

@@ -18,7 +18,7 @@ final class FissureThreads {
         if (thread.getState() != Thread.State.NEW) {
             return;
         }
-        FissureThread child = Fissure.stateOf(thread);
+        FissureThread child = FissureStates.of(thread);
         if (child == null || child.started || child.begun) {
             return;
         }
@@ -33,10 +33,10 @@ final class FissureThreads {
     static void forks(FissureThread s, Object subject, Object task, int site) {
         if (subject instanceof CompletableFuture<?> future && future.isDone()) {
             // Then the task runs at once, and sees what the future has.
-            FissureCalls.leave(s, FissureCalls.more(s, future, FissureMore.DONE), 1, site);
+            leave(s, FissureIdentity.more(s, future, FissureMore.DONE), 1, site);
         }
         if (task != null) {
-            FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.TASK), 0, site);
+            arrive(s, FissureIdentity.more(s, task, FissureMore.TASK), 0, site);
         }
     }
 
@@ -61,9 +61,9 @@ final class FissureThreads {
                 return;
             }
             switch (code) {
-                case HANDED_OVER -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
-                case BEGINS -> FissureCalls.leave(s, FissureCalls.more(s, task, FissureMore.TASK), 0, NOWHERE);
-                case DONE -> FissureCalls.arrive(s, FissureCalls.more(s, task, FissureMore.DONE), 1, NOWHERE);
+                case HANDED_OVER -> arrive(s, FissureIdentity.more(s, task, FissureMore.TASK), 0, NOWHERE);
+                case BEGINS -> leave(s, FissureIdentity.more(s, task, FissureMore.TASK), 0, NOWHERE);
+                case DONE -> arrive(s, FissureIdentity.more(s, task, FissureMore.DONE), 1, NOWHERE);
                 case STARTED -> starts(s, (Thread) task, NOWHERE);
                 case CLAIMED -> claimed(s, task);
                 case LOOKED_AT -> joinedIfOver(s, task, NOWHERE);
@@ -81,34 +81,34 @@ final class FissureThreads {
 
     /** The current thread is over. */
     static void ended(FissureThread s, Thread thread) {
-        FissureCalls.more(s, thread, FissureMore.THREAD).word = s.number;
+        FissureIdentity.more(s, thread, FissureMore.THREAD).word = s.number;
     }
 
     /** What depends on other futures is done now, by this thread or by one that it hands it to. */
     private static void claimed(FissureThread s, Object completion) {
-        FissureMore of = FissureCalls.more(s, completion, FissureMore.TASK);
-        FissureCalls.leave(s, of, 0, NOWHERE);
+        FissureMore of = FissureIdentity.more(s, completion, FissureMore.TASK);
+        leave(s, of, 0, NOWHERE);
         FissureClass.Facts facts = FissureClass.ALL.get(completion.getClass());
         for (long offset : facts.sources) {
             Object source = U.getReferenceVolatile(completion, offset);
             if (source != null) {
-                FissureCalls.leave(s, FissureCalls.more(s, source, FissureMore.DONE), 1, NOWHERE);
+                leave(s, FissureIdentity.more(s, source, FissureMore.DONE), 1, NOWHERE);
             }
         }
-        FissureCalls.arrive(s, of, 0, NOWHERE);
+        arrive(s, of, 0, NOWHERE);
     }
 
     /** A thread or task is seen to have ended. */
     static void joined(FissureThread s, Object ended, int site) {
         if (ended instanceof Thread) {
-            long number = FissureCalls.more(s, ended, FissureMore.THREAD).word;
+            long number = FissureIdentity.more(s, ended, FissureMore.THREAD).word;
             if (number != 0) {
                 s.learn(FissureThread.lastWord(number));
                 s.endSegment();
                 s.append(Fissure.JOIN, 0, site, number);
             }
         } else if (ended != null) {
-            FissureCalls.leave(s, FissureCalls.more(s, ended, FissureMore.DONE), 1, site);
+            leave(s, FissureIdentity.more(s, ended, FissureMore.DONE), 1, site);
         }
     }
 
@@ -139,5 +139,27 @@ final class FissureThreads {
 
     private static boolean isOfPlatform(Object o) {
         return o.getClass().getClassLoader() == null;
+    }
+
+    // What comes before others, and what comes after them.
+
+    static void arrive(FissureThread s, FissureMore of, int generation, int site) {
+        s.publish();
+        s.endSegment();
+        s.append(Fissure.ARRIVE, of.type, site, of.id, generation);
+        // Counted once it is written: who leaves after so many finds them all.
+        of.take(1);
+    }
+
+    static void leave(FissureThread s, Object subject, int site) {
+        leave(s, FissureIdentity.more(s, FissureLocks.innermost(subject), FissureMore.DONE), 1, site);
+    }
+
+    static void leave(FissureThread s, FissureMore of, int generation, int site) {
+        long count = of.turns();
+        if (count > 0) {
+            s.endSegment();
+            s.append(Fissure.LEAVE, of.type, site, of.id, generation, count);
+        }
     }
 }

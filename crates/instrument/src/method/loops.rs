@@ -1,7 +1,8 @@
 //! Loops that touch the same arrays from beginning to end and nothing else that is watched.
 //!
 //! Before such a loop it is asked once whether enough accesses to its arrays were kept: then no probe in it would do anything.
-//! The compiler can tell the two cases apart outside the loop, and has one without probes.
+//! The compiler can tell the two cases apart outside the loop, and has one without probes. In the other case it is asked again
+//! in the first turns: a loop that is the first to touch an array is quiet from its second turn on.
 
 use std::collections::BTreeMap;
 
@@ -16,6 +17,8 @@ const WRITE: i32 = 2;
 pub(super) struct Loop {
     /// The offset of the instruction after which it begins.
     pub(super) before: u32,
+    /// The offset of its first instruction.
+    pub(super) header: u32,
     /// Local variables that hold the arrays, and what is done to them.
     pub(super) arrays: BTreeMap<u16, i32>,
     /// The offsets of all accesses to them.
@@ -49,7 +52,7 @@ pub(super) fn find(code: &CodeEditor<'_>, pool: &ConstantPool<'_>) -> Vec<Loop> 
         }
         let targets: Vec<u32> = jumps.iter().map(|(_, to)| *to).filter(|to| is_inside(*to)).collect();
         let (arrays, accesses) = arrays(code, pool, first..=last, &targets)?;
-        Some(Loop { before: before.pc, arrays, accesses })
+        Some(Loop { before: before.pc, header, arrays, accesses })
     });
     found.collect()
 }

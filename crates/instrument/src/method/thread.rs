@@ -4,6 +4,16 @@ use classfile::edit::LocalType;
 
 use super::*;
 
+/// How many arrays of a loop one question is about.
+const ASKED_AT_ONCE: usize = 4;
+
+/// Where a method keeps whether the arrays of a loop need no probe: since before the loop, and since one of its turns.
+#[derive(Clone, Copy)]
+pub(super) struct QuietLocals {
+    pub(super) before: u16,
+    pub(super) now: u16,
+}
+
 impl MethodRewriter<'_, '_, '_> {
     /// Has the method keep what probes are to know of the thread, if it has several or is in a loop, and whether arrays are
     /// quiet in its loops.
@@ -33,30 +43,61 @@ impl MethodRewriter<'_, '_, '_> {
             if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
         let object = self.class.pool.add_class(b"java/lang/Object")?;
         let mut types = vec![LocalType::Object(object)];
-        types.extend(loops.iter().map(|_| LocalType::Int));
+        types.extend(loops.iter().flat_map(|_| [LocalType::Int; 2]));
         let first = self.code.lasting_locals(initial, types)?;
         self.thread = Some(first);
         self.call(Probe::Thread)?;
         self.snippet.store(Kind::Reference, first);
-        for number in 0..loops.len() as u16 {
+        for number in 0..2 * loops.len() as u16 {
             self.snippet.push_int(0, &mut self.class.pool)?.store(Kind::Int, first + 1 + number);
         }
         self.code.insert_at_entry(&self.snippet);
         self.snippet.clear();
         self.is_edited = true;
-        for (local, found) in (first + 1..).zip(loops) {
-            for (number, (array, kinds)) in found.arrays.into_iter().enumerate() {
-                self.snippet.load(Kind::Reference, array).load(Kind::Reference, first);
-                self.snippet.push_int(kinds, &mut self.class.pool)?;
-                self.call(Probe::Quiet)?;
-                if number > 0 {
-                    self.snippet.simple(op::IAND, -1);
+        for (number, found) in (0..).zip(loops) {
+            let before = first + 1 + 2 * number;
+            self.ask_before(&found, QuietLocals { before, now: before + 1 })?;
+        }
+        Ok(())
+    }
+
+    /// Asks before a loop whether its arrays are quiet, and if not, in its first turns.
+    fn ask_before(&mut self, found: &loops::Loop, locals: QuietLocals) -> Result<(), Failure> {
+        for (number, (&array, &kinds)) in found.arrays.iter().enumerate() {
+            self.snippet.load(Kind::Reference, array);
+            self.push_thread()?;
+            self.snippet.push_int(kinds, &mut self.class.pool)?;
+            self.call(Probe::Quiet)?;
+            if number > 0 {
+                self.snippet.simple(op::IAND, -1);
+            }
+        }
+        self.snippet.store(Kind::Int, locals.before);
+        self.snippet.push_int(0, &mut self.class.pool)?.store(Kind::Int, locals.now);
+        self.insert(found.before, Place::After);
+        self.quiet.extend(found.accesses.iter().map(|pc| (*pc, locals)));
+        if found.arrays.len() > ASKED_AT_ONCE {
+            return Ok(());
+        }
+        let mut all_kinds = 0;
+        let mut arrays = found.arrays.iter();
+        for place in 0..ASKED_AT_ONCE {
+            match arrays.next() {
+                Some((&array, &kinds)) => {
+                    self.snippet.load(Kind::Reference, array);
+                    all_kinds |= kinds << (2 * place);
+                }
+                None => {
+                    self.snippet.push_null();
                 }
             }
-            self.snippet.store(Kind::Int, local);
-            self.insert(found.before, Place::After);
-            self.quiet.extend(found.accesses.into_iter().map(|pc| (pc, local)));
         }
+        self.push_thread()?;
+        self.snippet.push_int(all_kinds, &mut self.class.pool)?;
+        self.snippet.load(Kind::Int, locals.before).load(Kind::Int, locals.now);
+        self.call(Probe::QuietNow)?;
+        self.snippet.store(Kind::Int, locals.now);
+        self.insert(found.header, Place::Before);
         Ok(())
     }
 

@@ -40,6 +40,8 @@ const LOST: u8 = 20;
 const UNIT_BEGIN_PLAIN: u8 = 21;
 /// In a stream: the thread's segments counted up to here. No event.
 const SEGMENT: u8 = 22;
+/// In a stream: the next of them begins here. No event.
+const NEXT_SEGMENT: u8 = 23;
 
 /// What a thread's stream says about the place of an event among the events of other threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -93,6 +95,11 @@ impl Encoder {
     pub(super) fn segment(&mut self, segment: u64) {
         self.bytes.push(SEGMENT | SAME_SITE);
         put(&mut self.bytes, segment);
+    }
+
+    #[inline]
+    pub(super) fn next_segment(&mut self) {
+        self.bytes.push(NEXT_SEGMENT | SAME_SITE);
     }
 
     #[inline]
@@ -310,11 +317,13 @@ pub(super) struct Decoder {
     position: usize,
     thread: ThreadId,
     site: SiteId,
+    /// In a stream, once it was told.
+    segment: u64,
 }
 
 impl Decoder {
     pub(super) fn new(thread: ThreadId) -> Decoder {
-        Decoder { position: 0, thread, site: SiteId(0) }
+        Decoder { position: 0, thread, site: SiteId(0), segment: 0 }
     }
 
     /// Appends events until `batch` has `limit` or the payload ends. `None` if the bytes make no sense.
@@ -342,8 +351,10 @@ impl Decoder {
             return Some(None);
         }
         let tag = cursor.byte()?;
-        let item = if tag & OPERATION == SEGMENT {
-            Item::Segment(cursor.u64()?)
+        let item = if matches!(tag & OPERATION, SEGMENT | NEXT_SEGMENT) {
+            let is_next = tag & OPERATION == NEXT_SEGMENT;
+            self.segment = if is_next { self.segment.checked_add(1)? } else { cursor.u64()? };
+            Item::Segment(self.segment)
         } else if tag & HAS_THREAD != 0 {
             return None;
         } else {

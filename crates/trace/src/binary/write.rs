@@ -123,10 +123,12 @@ impl ThreadEvents {
     /// Adds an event of the thread, with its segment and its order.
     #[inline]
     pub fn push(&mut self, event: &Event, segment: u64, order: Order) {
-        if self.segment != Some(segment) {
-            self.encoder.segment(segment);
-            self.segment = Some(segment);
+        match self.segment {
+            Some(last) if last == segment => {}
+            Some(last) if last.checked_add(1) == Some(segment) => self.encoder.next_segment(),
+            _ => self.encoder.segment(segment),
         }
+        self.segment = Some(segment);
         self.encoder.event(&Event { thread: self.thread, ..*event });
         self.encoder.order(order);
     }
