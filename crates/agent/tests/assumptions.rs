@@ -61,3 +61,51 @@ fn what_is_taken_for_granted_is_not_reported() {
     let rest: BTreeSet<String> = finds.difference(&unless).cloned().collect();
     assert!(rest.is_subset(&all), "missing {:?}", rest.difference(&all));
 }
+
+/// The same holds for what the code alone makes suspect: for `check`, and for a run that asks about it.
+#[test]
+fn what_is_taken_for_granted_is_no_suspicion() {
+    let folder = workspace().join("fixtures/programs/kennel-feed/kennel");
+    let jdk = jdks().into_iter().next().unwrap();
+    let classes = temporary("suspicions-classes");
+    let sources = fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    let javac = Command::new(jdk.program("javac")).args(["-g", "-d"]).arg(&classes).args(sources).status().unwrap();
+    assert!(javac.success());
+    let file = classes.join("report.json");
+    let answers = |command: &str, options: &[&str]| -> Vec<String> {
+        let mut fissure = Command::new(fissure());
+        fissure.args([command, "--format", "json", "--output"]).arg(&file).args(options);
+        match command {
+            "check" => fissure.arg(&classes),
+            _ => fissure.arg("--").arg(jdk.program("java")).arg("-cp").arg(&classes).arg("kennel.Main"),
+        };
+        let output = fissure.output().unwrap();
+        let report = fs::read_to_string(&file).unwrap_or_else(|trouble| panic!("{trouble}: {output:?}"));
+        Answer::all(&report).unwrap().iter().map(Answer::name).collect()
+    };
+    let found = ["kennel.FeedReport.gramsPerDog torn-read".to_owned()];
+    let line = folder.join("FeedReport.java");
+    let line = 1 + fs::read_to_string(line).unwrap().lines().position(|line| line.contains("feed.grams()")).unwrap();
+    let line = format!("FeedReport.java:{line}");
+    for command in ["check", "run"] {
+        assert_eq!(answers(command, &[]), found);
+        for option in [
+            &["--assume-atomic", "kennel.FeedReport.gramsPerDog"][..],
+            &["--assume-mover", "gramsPerDog"],
+            &["--assume-guarded", "kennel.LockedFeed.grams", "--assume-guarded", "kennel.LockedFeed.dogs"],
+            &["--no-warn", "kennel.FeedReport"],
+            &["--no-warn", &line],
+        ] {
+            assert!(answers(command, option).is_empty(), "{command} {option:?}");
+        }
+        // What is granted for something else changes nothing.
+        for option in [
+            &["--assume-atomic", "kennel.LockedFeed.arrive"][..],
+            &["--assume-guarded", "kennel.LockedFeed.grams"],
+            &["--no-warn", "kennel.LockedFeed"],
+        ] {
+            assert_eq!(answers(command, option), found, "{command} {option:?}");
+        }
+    }
+    let _ = fs::remove_dir_all(classes);
+}

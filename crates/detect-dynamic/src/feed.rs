@@ -4,7 +4,7 @@ use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use trace::{Event, Reader, TraceError};
+use trace::{Event, Reader, RowCounts, Tables, TraceError};
 
 /// Batches on their way. One is read, one is judged, and the others make up for a thread that was held up.
 const BATCHES: usize = 4;
@@ -15,7 +15,31 @@ const EVENTS: usize = 2048;
 /// Hands all events of a trace to `take`, in order, and reads the next ones meanwhile on a thread of its own: to decode
 /// an event costs about as much as to judge it.
 pub fn feed<R: Read + Send>(reader: &mut Reader<R>, mut take: impl FnMut(&[Event])) -> Result<(), TraceError> {
-    let (full, batches) = sync_channel(BATCHES);
+    run(reader, None, |events, _| take(events))
+}
+
+/// Like [`feed`], with tables that have at least what the events refer to: copies, since the reader is ahead.
+pub fn feed_with_tables<R: Read + Send>(
+    reader: &mut Reader<R>,
+    mut take: impl FnMut(&[Event], &Tables),
+) -> Result<(), TraceError> {
+    let mut tables = Tables::default();
+    let counts = tables.row_counts();
+    run(reader, Some(counts), |events, rows| {
+        rows.into_iter().for_each(|rows| tables.append(rows));
+        take(events, &tables);
+    })
+}
+
+/// Events, and the rows that are new with them, if somebody wants these.
+type Batch = (Vec<Event>, Option<Tables>);
+
+fn run<R: Read + Send>(
+    reader: &mut Reader<R>,
+    counts: Option<RowCounts>,
+    mut take: impl FnMut(&[Event], Option<Tables>),
+) -> Result<(), TraceError> {
+    let (full, batches) = sync_channel::<Batch>(BATCHES);
     let (empty, emptied) = sync_channel(BATCHES);
     for _ in 0..BATCHES {
         // There is room for all of them, and the other end is below.
@@ -24,11 +48,11 @@ pub fn feed<R: Read + Send>(reader: &mut Reader<R>, mut take: impl FnMut(&[Event
     thread::scope(|scope| {
         // Should `take` panic, both ends go with it, and the reading thread ends.
         let (empty, batches) = (empty, batches);
-        let reading = scope.spawn(move || read(reader, &emptied, &full));
-        for batch in batches {
-            take(&batch);
+        let reading = scope.spawn(move || read(reader, counts, &emptied, &full));
+        for (events, rows) in batches {
+            take(&events, rows);
             // After its last batch the reading thread takes none back.
-            let _ = empty.send(batch);
+            let _ = empty.send(events);
         }
         reading.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
     })
@@ -37,12 +61,19 @@ pub fn feed<R: Read + Send>(reader: &mut Reader<R>, mut take: impl FnMut(&[Event
 /// Fills empty batches until the trace ends or nobody takes them any more.
 fn read<R: Read>(
     reader: &mut Reader<R>,
+    mut counts: Option<RowCounts>,
     emptied: &Receiver<Vec<Event>>,
-    full: &SyncSender<Vec<Event>>,
+    full: &SyncSender<Batch>,
 ) -> Result<(), TraceError> {
-    for mut batch in emptied {
-        reader.fill(&mut batch, EVENTS)?;
-        if batch.is_empty() || full.send(batch).is_err() {
+    for mut events in emptied {
+        reader.fill(&mut events, EVENTS)?;
+        let now = reader.tables().row_counts();
+        let rows = match counts {
+            Some(known) if known != now => Some(reader.tables().rows_after(known)),
+            _ => None,
+        };
+        counts = counts.map(|_| now);
+        if events.is_empty() || full.send((events, rows)).is_err() {
             break;
         }
     }
@@ -52,6 +83,8 @@ fn read<R: Read>(
 #[cfg(test)]
 mod tests {
     use std::io::{self, Cursor};
+
+    use trace::Action;
 
     use super::*;
 
@@ -75,6 +108,24 @@ mod tests {
         feed(&mut reader, |events| fed.extend_from_slice(events)).expect("no error");
         assert!(plain.len() > EVENTS * BATCHES);
         assert_eq!(fed, plain);
+    }
+
+    #[test]
+    fn tables_come_with_the_events_that_need_them() {
+        let text = text();
+        let mut reader = Reader::new(&text[..]).expect("a trace");
+        let mut names = Vec::new();
+        feed_with_tables(&mut reader, |events, tables| {
+            for event in events {
+                if let Action::Write { variable } = event.action {
+                    names.push((tables.thread_name(event.thread), tables.variable_name(variable)));
+                }
+            }
+        })
+        .expect("no error");
+        let expected = (0..names.len()).map(|line| (format!("t{}", line % 3), format!("x{}", line % 1000)));
+        assert_eq!(names, expected.collect::<Vec<_>>());
+        assert!(names.len() > EVENTS * BATCHES);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod serializability;
 mod units;
 
 pub use assumptions::{Assumed, Assumptions};
-pub use feed::feed;
+pub use feed::{feed, feed_with_tables};
 pub use filter::Filter;
 pub use pairs::{Answered, COMMIT_NODES, Pairs};
 pub use reduction::{Refinement, Without};

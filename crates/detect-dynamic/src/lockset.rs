@@ -18,33 +18,68 @@ impl LockSet {
 pub(crate) struct LockSets {
     /// Sorted.
     sets: Vec<Box<[LockId]>>,
+    /// Of those with two locks and more.
     numbers: FxHashMap<Box<[LockId]>, LockSet>,
     meets: FxHashMap<(LockSet, LockSet), LockSet>,
+    /// By lock, the set that has it alone, or the empty one as long as nobody asked for that.
+    singles: Vec<LockSet>,
+    /// Room for the locks of a set while it is looked up: most sets that are asked for are known.
+    room: Vec<LockId>,
 }
 
 impl Default for LockSets {
     fn default() -> LockSets {
         LockSets {
             sets: vec![Box::default()],
-            numbers: FxHashMap::from_iter([(Box::default(), LockSet::EMPTY)]),
+            numbers: FxHashMap::default(),
             meets: FxHashMap::default(),
+            singles: Vec::new(),
+            room: Vec::new(),
         }
     }
 }
 
 impl LockSets {
     pub(crate) fn of(&mut self, locks: impl Iterator<Item = LockId>) -> LockSet {
-        let mut locks: Vec<LockId> = locks.collect();
-        locks.sort_unstable();
-        locks.dedup();
-        if let Some(&known) = self.numbers.get(&locks[..]) {
-            return known;
+        let mut room = std::mem::take(&mut self.room);
+        room.clear();
+        room.extend(locks);
+        if room.len() > 1 {
+            room.sort_unstable();
+            room.dedup();
         }
-        let number = LockSet(self.sets.len() as u32);
-        let locks: Box<[LockId]> = locks.into();
-        self.sets.push(locks.clone());
-        self.numbers.insert(locks, number);
-        number
+        let set = self.number(&room);
+        self.room = room;
+        set
+    }
+
+    /// `locks` are sorted, each once.
+    fn number(&mut self, locks: &[LockId]) -> LockSet {
+        match locks {
+            [] => LockSet::EMPTY,
+            [lock] => {
+                if lock.index() >= self.singles.len() {
+                    self.singles.resize(lock.index() + 1, LockSet::EMPTY);
+                }
+                if self.singles[lock.index()].is_empty() {
+                    self.singles[lock.index()] = self.add(locks);
+                }
+                self.singles[lock.index()]
+            }
+            _ => match self.numbers.get(locks) {
+                Some(known) => *known,
+                None => {
+                    let number = self.add(locks);
+                    self.numbers.insert(locks.into(), number);
+                    number
+                }
+            },
+        }
+    }
+
+    fn add(&mut self, locks: &[LockId]) -> LockSet {
+        self.sets.push(locks.into());
+        LockSet(self.sets.len() as u32 - 1)
     }
 
     pub(crate) fn locks(&self, set: LockSet) -> &[LockId] {
@@ -60,6 +95,9 @@ impl LockSets {
         if key.0.is_empty() {
             return LockSet::EMPTY;
         }
+        if self.is_within(a, b) {
+            return a;
+        }
         if let Some(&known) = self.meets.get(&key) {
             return known;
         }
@@ -68,6 +106,13 @@ impl LockSets {
         let meet = self.of(common.into_iter());
         self.meets.insert(key, meet);
         meet
+    }
+
+    /// Whether all of the first, if it has few, is in the second. Looking is quicker than remembering.
+    fn is_within(&self, few: LockSet, many: LockSet) -> bool {
+        const FEW: usize = 2;
+        let (few, many) = (self.locks(few), self.locks(many));
+        few.len() <= FEW && few.iter().all(|lock| many.binary_search(lock).is_ok())
     }
 
     /// Whether something is in both. Nearly all sets are of one lock or two, so looking is quicker than remembering.
@@ -82,8 +127,12 @@ impl LockSets {
         if self.locks(set).binary_search(&lock).is_err() {
             return set;
         }
-        let rest: Vec<LockId> = self.locks(set).iter().copied().filter(|&other| other != lock).collect();
-        self.of(rest.into_iter())
+        let mut room = std::mem::take(&mut self.room);
+        room.clear();
+        room.extend(self.locks(set).iter().filter(|other| **other != lock));
+        let rest = self.number(&room);
+        self.room = room;
+        rest
     }
 }
 
@@ -94,7 +143,12 @@ pub(crate) struct Holds {
     /// Both follow from `held`, and are kept because every access asks for them.
     any: Option<LockSet>,
     exclusive: Option<LockSet>,
+    acquires: Stamp,
+    releases: Stamp,
 }
+
+/// A count of what a thread did to locks: how often it has taken one, or let one go.
+pub(crate) type Stamp = u64;
 
 struct Held {
     lock: LockId,
@@ -102,15 +156,23 @@ struct Held {
     depth: u32,
     /// Given up by `wait`, to be taken again at the same depth.
     waiting: bool,
+    /// Which acquire it has been held in this mode from, and in any.
+    since: Stamp,
+    since_any: Stamp,
 }
 
 impl Holds {
     /// Notes an acquire; whether the lock was free of this thread before.
     pub(crate) fn acquire(&mut self, lock: LockId, mode: Mode, cause: Cause) -> bool {
-        (self.any, self.exclusive) = (None, None);
+        self.acquires += 1;
+        let since = self.acquires;
+        // Whoever turns one mode into the other holds the lock all the time.
+        let in_other_mode = self.held.iter().find(|held| held.lock == lock && held.mode != mode && !held.waiting);
+        let since_any = in_other_mode.map_or(since, |held| held.since_any);
         match self.held.iter_mut().find(|held| held.lock == lock && held.mode == mode) {
             Some(held) if held.waiting => {
-                held.waiting = false;
+                (self.any, self.exclusive) = (None, None);
+                (held.waiting, held.since, held.since_any) = (false, since, since_any);
                 held.depth += match cause {
                     Cause::Wait => 0,
                     Cause::Section => 1,
@@ -122,7 +184,8 @@ impl Holds {
                 false
             }
             None => {
-                self.held.push(Held { lock, mode, depth: 1, waiting: false });
+                (self.any, self.exclusive) = (None, None);
+                self.held.push(Held { lock, mode, depth: 1, waiting: false, since, since_any });
                 true
             }
         }
@@ -131,22 +194,38 @@ impl Holds {
     /// Notes a release; whether the lock is free of this thread now, `None` if it was not held at all.
     pub(crate) fn release(&mut self, lock: LockId, mode: Mode, cause: Cause) -> Option<bool> {
         let index = self.held.iter().position(|held| held.lock == lock && held.mode == mode && !held.waiting)?;
-        (self.any, self.exclusive) = (None, None);
         let held = &mut self.held[index];
+        if cause == Cause::Section && held.depth > 1 {
+            held.depth -= 1;
+            return Some(false);
+        }
+        (self.any, self.exclusive) = (None, None);
+        self.releases += 1;
         match cause {
-            Cause::Wait => {
-                held.waiting = true;
-                Some(true)
-            }
-            Cause::Section if held.depth > 1 => {
-                held.depth -= 1;
-                Some(false)
-            }
+            Cause::Wait => held.waiting = true,
             Cause::Section => {
                 self.held.remove(index);
-                Some(true)
             }
         }
+        Some(true)
+    }
+
+    /// Whether no lock is held.
+    pub(crate) fn is_free(&self) -> bool {
+        self.held.iter().all(|held| held.waiting)
+    }
+
+    /// Stands for this moment: how many locks were taken and let go so far.
+    pub(crate) fn stamps(&self) -> (Stamp, Stamp) {
+        (self.acquires, self.releases)
+    }
+
+    /// Of the locks that were held at an earlier moment, those that have been held ever since: in any mode, and alone.
+    pub(crate) fn ever_since(&self, (acquires, _): (Stamp, Stamp), sets: &mut LockSets) -> (LockSet, LockSet) {
+        let held = self.held.iter().filter(|held| !held.waiting);
+        let any = held.clone().filter(|held| held.since_any <= acquires).map(|held| held.lock);
+        let alone = held.filter(|held| held.mode == Mode::Exclusive && held.since <= acquires).map(|held| held.lock);
+        (sets.of(any), sets.of(alone))
     }
 
     /// All locks held, in whichever mode.
@@ -157,6 +236,9 @@ impl Holds {
 
     /// The locks that nobody else can hold in any mode.
     pub(crate) fn exclusive(&mut self, sets: &mut LockSets) -> LockSet {
+        if self.exclusive.is_none() && self.held.iter().all(|held| held.mode == Mode::Exclusive) {
+            self.exclusive = Some(self.any(sets));
+        }
         let held = &self.held;
         *self.exclusive.get_or_insert_with(|| {
             let alone = held.iter().filter(|held| !held.waiting && held.mode == Mode::Exclusive);

@@ -31,12 +31,12 @@ mod tests;
 use finding::{Evidence, Finding, Suspicion};
 use rustc_hash::FxHashMap;
 use trace::{
-    Action, ActivationId, Cause, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
+    Action, ActivationId, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
 };
 
 use crate::lockset::LockSets;
 use clock::Clocks;
-use records::{Access, Held, Index, Moment, Record};
+use records::{Access, Index, Moment, Record};
 use seen::{Seen, Unit};
 use support::Support;
 use threads::{Activation, First, Open, Thread};
@@ -54,7 +54,7 @@ pub struct Pairs {
     /// The same by numbers of the trace, found when a number is first seen.
     sites: Vec<Option<Roles>>,
     entered: FxHashMap<MethodId, Box<[usize]>>,
-    threads: FxHashMap<ThreadId, Thread>,
+    threads: Vec<Thread>,
     clocks: Clocks,
     sets: LockSets,
     index: Index,
@@ -62,6 +62,8 @@ pub struct Pairs {
     prepared: FxHashMap<ObjectId, ThreadId>,
     turns: Turns,
     seen: Vec<Seen>,
+    /// Room for the units of one second part.
+    units: Vec<Unit>,
     now: Moment,
     most_records: usize,
     /// How often records were given up because there were too many.
@@ -100,6 +102,8 @@ impl Pairs {
     const MOST_WAITING: usize = 64;
     /// Beyond, nobody counts how often it happened.
     const MOST_COUNTED: u64 = 1_000;
+    /// About what one record of an access takes, with all that belongs to it.
+    pub const RECORD_BYTES: usize = 200;
 
     /// `most_records` bounds what is kept of other threads' accesses.
     pub fn new(suspicions: Vec<Suspicion>, most_records: usize) -> Pairs {
@@ -127,13 +131,14 @@ impl Pairs {
             methods,
             sites: Vec::new(),
             entered: FxHashMap::default(),
-            threads: FxHashMap::default(),
+            threads: Vec::new(),
             clocks: Clocks::default(),
             sets: LockSets::default(),
             index: Index::default(),
             prepared: FxHashMap::default(),
             turns: Turns::default(),
             seen,
+            units: Vec::new(),
             now: 0,
             most_records,
             forgot: 0,
@@ -149,7 +154,10 @@ impl Pairs {
 
     fn on_event(&mut self, event: &Event, tables: &Tables) {
         self.now += 1;
-        let thread = self.threads.entry(event.thread).or_default();
+        if event.thread.index() >= self.threads.len() {
+            self.threads.resize_with(event.thread.index() + 1, Thread::default);
+        }
+        let thread = &mut self.threads[event.thread.index()];
         if thread.arms.contains(&true) {
             // What did not run supports nothing.
             match event.action {
@@ -180,7 +188,7 @@ impl Pairs {
             }
             Action::Release { lock, mode, cause } => {
                 if thread.holds.release(lock, mode, cause) == Some(true) {
-                    self.let_go(event.thread, lock, cause);
+                    thread.let_go(cause);
                 }
             }
             Action::Enter { activation, method } => self.enter(event.thread, activation, method, tables),
@@ -200,6 +208,7 @@ impl Pairs {
             Action::Arrive { barrier, generation } => {
                 self.clocks.arrive(event.thread, (barrier, generation));
                 if is_meeting(&tables.barrier_name(barrier)) {
+                    self.clocks.meet(event.thread, (barrier, generation));
                     thread.meeting = Some((barrier, generation));
                 }
             }
@@ -237,17 +246,23 @@ impl Pairs {
             .entered
             .entry(method)
             .or_insert_with(|| methods.get(&tables.method_name(method)).cloned().unwrap_or_default().into());
-        let open = suspicions.iter().map(|&suspicion| Open { suspicion, firsts: Vec::new() }).collect();
-        if let Some(thread) = self.threads.get_mut(&thread) {
+        let open =
+            suspicions.iter().map(|&suspicion| Open { suspicion, firsts: Vec::new(), is_divided: false }).collect();
+        if let Some(thread) = self.threads.get_mut(thread.index()) {
             thread.activations.push(Activation { id, open });
         }
     }
 
     /// A lock is taken in the methods that are open.
     fn takes(&mut self, event: &Event, lock: LockId) {
+        let Some(thread) = self.threads.get_mut(event.thread.index()) else { return };
+        let open = thread.activations.iter().flat_map(|activation| &activation.open).map(|open| open.suspicion);
+        let asks = |number: &usize| self.suspicions[*number].is_one_variable && self.seen[*number].asks_who_takes();
+        if !open.clone().any(|number| asks(&number)) {
+            return;
+        }
         let clock = self.clocks.now(event.thread);
-        let Some(thread) = self.threads.get_mut(&event.thread) else { return };
-        let held = Held { any: thread.holds.any(&mut self.sets), alone: thread.holds.exclusive(&mut self.sets) };
+        let held = thread.held(&mut self.sets);
         let access = Access {
             moment: self.now,
             site: event.site,
@@ -260,15 +275,9 @@ impl Pairs {
             clock,
             section: self.now,
         };
-        let open = thread.activations.iter().flat_map(|activation| &activation.open);
-        for open in open.filter(|open| self.suspicions[open.suspicion].is_one_variable) {
-            self.seen[open.suspicion].take(lock, Record::new(event.thread, held, access));
-        }
-    }
-
-    fn let_go(&mut self, thread: ThreadId, lock: LockId, cause: Cause) {
-        if let Some(thread) = self.threads.get_mut(&thread) {
-            thread.let_go(lock, cause, &mut self.sets);
+        let open = thread.activations.iter().flat_map(|activation| &activation.open).map(|open| open.suspicion);
+        for number in open.filter(|number| self.suspicions[*number].is_one_variable) {
+            self.seen[number].take(lock, Record::new(event.thread, held, access));
         }
     }
 
@@ -281,31 +290,32 @@ impl Pairs {
         tables: &Tables,
     ) {
         let clock = self.clocks.now(event.thread);
-        let Some(thread) = self.threads.get_mut(&event.thread) else { return };
-        let held = Held { any: thread.holds.any(&mut self.sets), alone: thread.holds.exclusive(&mut self.sets) };
+        let trace::Thing { object, part, .. } = tables.variable(variable);
+        let Some(thread) = self.threads.get_mut(event.thread.index()) else { return };
+        let held = thread.held(&mut self.sets);
         let section = thread.section.unwrap_or(self.now);
         let access = Access {
             moment: self.now,
             site: event.site,
             stack: event.stack,
             variable,
-            is_part: tables.variable(variable).part != trace::Part::Whole,
+            is_part: part != trace::Part::Whole,
             writes: access.writes(),
             updates: access == trace::Access::Update,
             interval,
             clock,
             section,
         };
-        if self.index.len() + self.prepared.len() >= self.most_records {
-            self.index.clear();
-            self.prepared.clear();
-            self.forgot += 1;
+        if self.records() >= self.most_records {
+            self.forget();
         }
-        let object = tables.variable(variable).object;
-        if !self.is_preparation(event.thread, object) {
-            self.index.add(event.thread, held, access);
+        // What is in the index is known to more than one who made it, and stays so.
+        if self.index.knows(variable) || !self.is_preparation(event.thread, object) {
+            let thread = &mut self.threads[event.thread.index()];
+            let manner = thread.manner(event.thread, held, clock, &mut self.index);
+            self.index.add(manner, event.thread, held, access, &mut self.sets);
         }
-        self.turns.access(event.thread, &access, &self.clocks, tables);
+        self.turns.access(event.thread, object, &access, &self.clocks, tables);
         self.know(event.site, tables);
         let roles = self.sites[event.site.index()].take().unwrap_or_default();
         if !roles.is_empty() {
@@ -313,11 +323,33 @@ impl Pairs {
         }
         for &(suspicion, part) in &roles {
             match part {
-                Part::First => self.first(event.thread, suspicion, First::new(access, held)),
+                Part::First => {
+                    let first = First::new(access, held, &self.threads[event.thread.index()].holds);
+                    self.first(event.thread, suspicion, first);
+                }
                 Part::Second => self.second(event.thread, suspicion, access),
             }
         }
         self.sites[event.site.index()] = Some(roles);
+    }
+
+    /// How much is known, counted in records.
+    fn records(&self) -> usize {
+        self.index.len() + self.prepared.len() + self.clocks.bytes() / Pairs::RECORD_BYTES
+    }
+
+    fn forget(&mut self) {
+        self.index.clear();
+        self.prepared.clear();
+        self.threads.iter_mut().for_each(|thread| thread.manner = None);
+        let open = self.threads.iter().flat_map(|thread| &thread.activations);
+        let firsts = open.flat_map(|activation| &activation.open).flat_map(|open| &open.firsts);
+        let used = firsts.map(|first| first.access.clock).chain(self.turns.clocks());
+        let used = used.chain(self.seen.iter().flat_map(Seen::clocks)).collect();
+        self.clocks.forget(used);
+        self.forgot += 1;
+        // What has to stay is no reason to forget at every step.
+        self.most_records = self.most_records.max(self.records() * 2);
     }
 
     /// Whether the thread has made the object and nobody else has touched it yet. What is done to it until then disturbs
@@ -356,27 +388,31 @@ impl Pairs {
         if self.suspicions[suspicion].is_split {
             return self.seen[suspicion].task(thread, first);
         }
-        let Some((open, inside)) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else {
+        let Some((open, inside)) = self.threads.get_mut(thread.index()).and_then(|thread| thread.open(suspicion))
+        else {
             return;
         };
         let replaced = open.add(First { inside, ..first });
         self.seen[suspicion].begin(Record::new(thread, first.held, first.access));
-        self.stopped(thread, replaced.map(|first| (suspicion, first)).into_iter().collect());
+        if let Some(first) = replaced {
+            self.stopped_at(thread, suspicion, first);
+        }
     }
 
     /// A second part: with each first that waits for it a unit.
     fn second(&mut self, thread: ThreadId, suspicion: usize, second: Access) {
-        let units: Vec<Unit> = if self.suspicions[suspicion].is_split {
-            self.seen[suspicion].after_tasks(thread, second, &self.clocks)
-        } else {
-            let Some((open, inside)) = self.threads.get_mut(&thread).and_then(|thread| thread.open(suspicion)) else {
-                return;
-            };
-            open.firsts.iter_mut().for_each(|first| first.is_followed = true);
-            // What is all done by one call is that call's business.
-            let firsts = open.firsts.iter().filter(|first| inside.is_none() || first.inside != inside);
-            firsts.map(|first| Unit::new(thread, first, thread, second)).collect()
-        };
+        let mut units = std::mem::take(&mut self.units);
+        units.clear();
+        if self.suspicions[suspicion].is_split {
+            units.extend(self.seen[suspicion].after_tasks(thread, second, &self.clocks));
+        } else if let Some(own) = self.threads.get_mut(thread.index()) {
+            self.seen[suspicion].is_divided |= own.units(suspicion, thread, second, &mut self.sets, &mut units);
+        }
+        self.judge(suspicion, &units);
+        self.units = units;
+    }
+
+    fn judge(&mut self, suspicion: usize, units: &[Unit]) {
         if units.is_empty() {
             return;
         }
@@ -388,7 +424,7 @@ impl Pairs {
             seen.asked += 1;
             let mut is_observed = false;
             for unit in units {
-                is_observed |= self.unit(suspicion, unit) == Some(Evidence::Observed);
+                is_observed |= self.unit(suspicion, *unit) == Some(Evidence::Observed);
             }
             self.seen[suspicion].observed += u64::from(is_observed);
         }
@@ -397,22 +433,27 @@ impl Pairs {
     /// First parts that no second came after: the run went another way, and the code says what it went by.
     fn stopped(&mut self, thread: ThreadId, firsts: Vec<(usize, First)>) {
         for (number, first) in firsts {
-            let suspicion = &self.suspicions[number];
-            if first.is_followed || first.access.writes || !suspicion.is_told {
-                continue;
-            }
-            let second = if suspicion.is_one_variable {
-                Access { writes: true, updates: false, ..first.access }
-            } else {
-                // What another execution went on to, after it had looked at the same.
-                let Some(second) = self.seen[number].second_after(first.access.variable) else { continue };
-                second
-            };
-            let clock = self.clocks.now(thread);
-            let filled_in = Access { moment: self.now, interval: None, clock, section: self.now, ..second };
-            let unit = Unit { has_run: false, ..Unit::new(thread, &first, thread, filled_in) };
-            self.unit(number, unit);
+            self.stopped_at(thread, number, first);
         }
+    }
+
+    fn stopped_at(&mut self, thread: ThreadId, number: usize, first: First) {
+        let suspicion = &self.suspicions[number];
+        if first.is_followed || first.access.writes || !suspicion.is_told {
+            return;
+        }
+        let second = if suspicion.is_one_variable {
+            Access { writes: true, updates: false, ..first.access }
+        } else {
+            // What another execution went on to, after it had looked at the same.
+            let Some(second) = self.seen[number].second_after(first.access.variable) else { return };
+            second
+        };
+        let clock = self.clocks.now(thread);
+        let filled_in = Access { moment: self.now, interval: None, clock, section: self.now, ..second };
+        let held = first.held_since(&self.threads[thread.index()].holds, &mut self.sets);
+        let unit = Unit { has_run: false, ..Unit::new(thread, &first, thread, filled_in, held) };
+        self.unit(number, unit);
     }
 
     /// Asks who comes in between. What speaks for it, if something does.
@@ -479,7 +520,9 @@ impl Pairs {
         let stands = |support: &&Support| {
             let unit = &support.unit;
             support.evidence >= Evidence::Observed
-                || !self.turns.keep_apart([unit.first.variable, unit.second.variable], &alike)
+                || (unit.has_run || !seen.is_divided)
+                    && support.is_possible(&self.clocks)
+                    && !self.turns.keep_apart([unit.first.variable, unit.second.variable], &alike)
         };
         // The first of the best ones.
         seen.supports.iter().filter(stands).rev().max_by_key(|support| support.rank())

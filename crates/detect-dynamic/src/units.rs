@@ -3,8 +3,7 @@
 //! Whoever starts or joins a thread, meets others at a barrier or waits, does not mean what comes before and after to be
 //! one step. So units that were chosen by a rule end there and begin anew; units that somebody drew do not come here.
 
-use rustc_hash::FxHashMap;
-use trace::{Action, ActivationId, Cause, Event, SiteId, StackId, ThreadId, UnitId};
+use trace::{Action, ActivationId, Cause, Event, SiteId, StackId, UnitId};
 
 use crate::lockset::Holds;
 
@@ -13,7 +12,7 @@ use crate::lockset::Holds;
 pub struct Units {
     /// Whether sections are units, and units end where threads meet.
     is_given: bool,
-    threads: FxHashMap<ThreadId, Thread>,
+    threads: Vec<Thread>,
     /// Units that were begun.
     begun: u64,
 }
@@ -54,7 +53,10 @@ impl Units {
             out.push(*event);
             return;
         }
-        let thread = self.threads.entry(event.thread).or_default();
+        if event.thread.index() >= self.threads.len() {
+            self.threads.resize_with(event.thread.index() + 1, Thread::default);
+        }
+        let thread = &mut self.threads[event.thread.index()];
         let with = |action: Action| Event { action, ..*event };
         match event.action {
             Action::Acquire { lock, mode, cause, .. } => {

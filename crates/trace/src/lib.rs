@@ -23,5 +23,5 @@ pub use ids::{
 };
 pub use problem::{Problem, Problems, TraceError};
 pub use reader::{Form, Reader};
-pub use tables::{Frame, Part, Tables, Thing};
+pub use tables::{Frame, Part, RowCounts, Tables, Thing};
 pub use text::TextWriter;

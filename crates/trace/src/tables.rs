@@ -70,7 +70,53 @@ impl Default for Tables {
     }
 }
 
+/// How many rows each of some tables has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct RowCounts([usize; 8]);
+
 impl Tables {
+    pub fn row_counts(&self) -> RowCounts {
+        RowCounts([
+            self.strings.len(),
+            self.threads.len(),
+            self.variables.len(),
+            self.locks.len(),
+            self.sites.len(),
+            self.stacks.len(),
+            self.units.len(),
+            self.barriers.len(),
+        ])
+    }
+
+    /// The rows after the first ones, for [`Tables::append`].
+    pub fn rows_after(&self, RowCounts(counts): RowCounts) -> Tables {
+        fn rest<T: Clone>(rows: &[T], count: usize) -> Vec<T> {
+            rows.get(count..).unwrap_or_default().to_vec()
+        }
+        Tables {
+            strings: rest(&self.strings, counts[0]),
+            threads: rest(&self.threads, counts[1]),
+            variables: rest(&self.variables, counts[2]),
+            locks: rest(&self.locks, counts[3]),
+            sites: rest(&self.sites, counts[4]),
+            stacks: rest(&self.stacks, counts[5]),
+            units: rest(&self.units, counts[6]),
+            barriers: rest(&self.barriers, counts[7]),
+        }
+    }
+
+    /// Adds rows that come after those that are here.
+    pub fn append(&mut self, rows: Tables) {
+        self.strings.extend(rows.strings);
+        self.threads.extend(rows.threads);
+        self.variables.extend(rows.variables);
+        self.locks.extend(rows.locks);
+        self.sites.extend(rows.sites);
+        self.stacks.extend(rows.stacks);
+        self.units.extend(rows.units);
+        self.barriers.extend(rows.barriers);
+    }
+
     pub fn add_string(&mut self, text: &str) -> StringId {
         if text.is_empty() {
             return StringId(0);

@@ -11,9 +11,6 @@ use super::watch::Watch;
 use crate::assume::Assumed;
 use crate::output;
 
-/// About what one record of an access takes, with all that belongs to it.
-const RECORD_BYTES: usize = 200;
-
 /// What judges the events of one JVM.
 pub(super) enum Judge {
     Suspicions(Box<Pairs>),
@@ -73,7 +70,7 @@ fn process_bytes() -> Option<u64> {
 impl Judge {
     pub(super) fn new(watch: &Watch, suspicions: Vec<Suspicion>, plan: &str) -> Judge {
         if watch.units == UnitsArg::Inferred {
-            let most_records = (watch.max_memory as usize * (1 << 20)) / RECORD_BYTES;
+            let most_records = (watch.max_memory as usize * (1 << 20)) / Pairs::RECORD_BYTES;
             return Judge::Suspicions(Box::new(Pairs::new(suspicions, most_records)));
         }
         let detectors = detect_dynamic::DETECTORS.iter().map(|detector| (detector.start)(&watch.options)).collect();

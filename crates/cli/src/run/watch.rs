@@ -5,12 +5,12 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use detect_dynamic::{Answered, Options};
+use detect_dynamic::{Answered, Options, feed_with_tables};
 use detect_static::{DETECTORS, Suspected};
 use program::{Known, Program, Settings};
 use recording::{Follow, Recording};
@@ -28,6 +28,9 @@ use crate::output;
 const REQUEST: &str = "request";
 const PLAN: &str = "plan";
 const PAUSE: Duration = Duration::from_millis(5);
+
+/// Pieces of a trace on their way to whoever reads it.
+const BYTES_AHEAD: usize = 4;
 
 pub(super) struct Watch {
     pub(super) folder: PathBuf,
@@ -59,24 +62,56 @@ impl Watch {
         };
         let mut judge = Judge::new(self, suspicions, plan);
         let follow = Follow::consuming(&self.folder).with_context(|| self.shown())?;
-        let (sender, about) = channel();
-        let live = Live { follow: Some(follow), is_over: Arc::clone(&self.is_over), bytes: Vec::new(), at: 0, sender };
-        let mut reader = Reader::new(live).with_context(|| self.shown())?;
-        let mut batch = Vec::new();
-        let mut seen = 0;
-        let mut behind = Behind::new(&self.is_over);
+        let (sender, receiver) = sync_channel(BYTES_AHEAD);
+        // Records become a trace on one thread, its events are put in order on the next, and judged on this one.
+        thread::scope(|scope| {
+            let following = scope.spawn(move || self.follow(follow, &sender));
+            let live = Live { receiver, bytes: Vec::new(), at: 0 };
+            let mut reader = Reader::new(live).with_context(|| self.shown())?;
+            let mut seen = 0;
+            let mut behind = Behind::new(&self.is_over);
+            feed_with_tables(&mut reader, |events, tables| {
+                seen += events.len() as u64;
+                judge.on_events(events, tables);
+                behind.tell(seen);
+            })
+            .with_context(|| self.shown())?;
+            let lost = reader.problems().lost_events();
+            let answered = judge.finish(reader.tables());
+            let recording = following.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            Ok(Watched { checked, answered, recording, seen, lost })
+        })
+    }
+
+    /// Sends the recording as a trace until the program has ended and all is read, or nobody takes it any more.
+    fn follow(&self, mut follow: Follow, sender: &SyncSender<io::Result<Vec<u8>>>) -> Recording {
         loop {
-            reader.next(&mut batch).with_context(|| self.shown())?;
-            if batch.is_empty() {
-                break;
+            // Asked before the files are read, so that nothing is written after the last look.
+            let is_over = self.is_over.load(Ordering::SeqCst);
+            let more = match follow.poll() {
+                Ok(more) => more,
+                Err(error) => {
+                    // Whoever reads may have given up.
+                    let _ = sender.send(Err(error));
+                    return Recording::default();
+                }
+            };
+            let bytes = follow.take();
+            if !bytes.is_empty() && sender.send(Ok(bytes)).is_err() {
+                return Recording::default();
             }
-            seen += batch.len() as u64;
-            judge.on_events(&batch, reader.tables());
-            behind.tell(seen);
+            if is_over || follow.about().ended {
+                let (rest, recording) = match follow.finish() {
+                    Ok((rest, recording)) => (Ok(rest), recording),
+                    Err(error) => (Err(error), Recording::default()),
+                };
+                let _ = sender.send(rest);
+                return recording;
+            }
+            if !more {
+                thread::sleep(PAUSE);
+            }
         }
-        let lost = reader.problems().lost_events();
-        let answered = judge.finish(reader.tables());
-        Ok(Watched { checked, answered, recording: last(&about), seen, lost })
     }
 
     fn shown(&self) -> String {
@@ -177,38 +212,18 @@ impl Watch {
     }
 }
 
-/// The last of what was sent.
-fn last(about: &Receiver<Recording>) -> Recording {
-    about.try_iter().last().unwrap_or_default()
-}
-
-/// A recording as a trace, which ends when the program has ended and all is read.
+/// A recording as a trace, as it is sent.
 struct Live {
-    follow: Option<Follow>,
-    is_over: Arc<AtomicBool>,
+    receiver: Receiver<io::Result<Vec<u8>>>,
     bytes: Vec<u8>,
     at: usize,
-    sender: Sender<Recording>,
 }
 
 impl Read for Live {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         while self.at == self.bytes.len() {
-            let Some(follow) = &mut self.follow else { return Ok(0) };
-            // Asked before the files are read, so that nothing is written after the last look.
-            let is_over = self.is_over.load(Ordering::SeqCst);
-            let more = follow.poll()?;
-            (self.bytes, self.at) = (follow.take(), 0);
-            if is_over || follow.about().ended {
-                if let Some(follow) = self.follow.take() {
-                    let (rest, about) = follow.finish()?;
-                    self.bytes.extend_from_slice(&rest);
-                    // Whoever reads may have given up.
-                    let _ = self.sender.send(about);
-                }
-            } else if !more {
-                thread::sleep(PAUSE);
-            }
+            let Ok(bytes) = self.receiver.recv() else { return Ok(0) };
+            (self.bytes, self.at) = (bytes?, 0);
         }
         let length = out.len().min(self.bytes.len() - self.at);
         out[..length].copy_from_slice(&self.bytes[self.at..self.at + length]);

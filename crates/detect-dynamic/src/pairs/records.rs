@@ -1,5 +1,6 @@
 //! Who accessed a variable, how, and under which locks: one record for all accesses that are alike.
 
+use rustc_hash::FxHashMap;
 use trace::{Interval, SiteId, StackId, ThreadId, VariableId};
 
 use super::clock::Clock;
@@ -79,18 +80,55 @@ impl Record {
     }
 }
 
+/// The number of a way in which a thread accesses things: what it holds, and what it knows of others. Accesses to one
+/// variable are alike if they have the same.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Manner(u32);
+
+impl Manner {
+    /// Reads and writes are never alike.
+    fn with(self, writes: bool) -> Manner {
+        Manner(self.0 * 2 + u32::from(writes))
+    }
+}
+
 /// The records of one variable.
 #[derive(Default)]
 enum Records {
     #[default]
     None,
-    One(Record),
-    Many(Vec<Record>),
+    One(Manner, Record),
+    Many(Box<Many>),
+}
+
+struct Many {
+    /// Those of the records, as bare numbers. They stand apart because all of them are looked at for every access.
+    manners: Vec<u32>,
+    records: Vec<Record>,
+    /// The oldest record, once there is no room for more.
+    oldest: usize,
+    /// What is held alone in all accesses so far.
+    guard: LockSet,
+}
+
+impl Many {
+    fn add(&mut self, manner: Manner, record: Record, sets: &mut LockSets) {
+        self.guard = sets.meet(self.guard, record.held.alone);
+        if self.records.len() < Index::MOST {
+            self.manners.push(manner.0);
+            self.records.push(record);
+        } else {
+            self.manners[self.oldest] = manner.0;
+            self.records[self.oldest] = record;
+            self.oldest = (self.oldest + 1) % Index::MOST;
+        }
+    }
 }
 
 #[derive(Default)]
 pub(super) struct Index {
     variables: Vec<Records>,
+    manners: FxHashMap<(ThreadId, Held, Clock), Manner>,
     records: usize,
 }
 
@@ -98,27 +136,48 @@ impl Index {
     /// More different accesses to one variable than this are not told apart: the oldest of them goes.
     const MOST: usize = 48;
 
-    pub(super) fn add(&mut self, thread: ThreadId, held: Held, access: Access) {
+    pub(super) fn manner(&mut self, thread: ThreadId, held: Held, clock: Clock) -> Manner {
+        let next = Manner(self.manners.len() as u32);
+        *self.manners.entry((thread, held, clock)).or_insert(next)
+    }
+
+    /// Adds an access that is done in this manner.
+    pub(super) fn add(&mut self, manner: Manner, thread: ThreadId, held: Held, access: Access, sets: &mut LockSets) {
         let index = access.variable.index();
         if index >= self.variables.len() {
             self.variables.resize_with(index + 1, Records::default);
         }
-        let new = Record::new(thread, held, access);
-        let alike = |record: &Record| record.is_alike(&new);
+        let manner = manner.with(access.writes);
         let records = &mut self.variables[index];
         match records {
-            Records::None => *records = Records::One(new),
-            Records::One(record) if alike(record) => record.last = access,
-            Records::One(record) => *records = Records::Many(vec![*record, new]),
+            Records::None => *records = Records::One(manner, Record::new(thread, held, access)),
+            Records::One(known, record) if *known == manner => {
+                record.last = access;
+                return;
+            }
+            Records::One(known, record) => {
+                let (manners, records_of_one) = (vec![known.0], vec![*record]);
+                let guard = record.held.alone;
+                let mut many = Many { manners, records: records_of_one, oldest: 0, guard };
+                many.add(manner, Record::new(thread, held, access), sets);
+                *records = Records::Many(Box::new(many));
+            }
             Records::Many(many) => {
-                if let Some(record) = many.iter_mut().find(|record| alike(record)) {
-                    record.last = access;
+                // Most are not there when there are many, which is found out by comparing many at once.
+                let known = if many.manners.contains(&manner.0) {
+                    many.manners.iter().position(|known| *known == manner.0)
+                } else {
+                    None
+                };
+                if let Some(known) = known {
+                    many.records[known].last = access;
                     return;
                 }
-                if many.len() == Index::MOST {
-                    many.remove(0);
+                let is_full = many.records.len() == Index::MOST;
+                many.add(manner, Record::new(thread, held, access), sets);
+                if is_full {
+                    return;
                 }
-                many.push(new);
             }
         }
         self.records += 1;
@@ -127,8 +186,22 @@ impl Index {
     pub(super) fn of(&self, variable: VariableId) -> &[Record] {
         match self.variables.get(variable.index()) {
             None | Some(Records::None) => &[],
-            Some(Records::One(record)) => std::slice::from_ref(record),
-            Some(Records::Many(many)) => many,
+            Some(Records::One(_, record)) => std::slice::from_ref(record),
+            Some(Records::Many(many)) => &many.records,
+        }
+    }
+
+    /// Whether something is known of a variable.
+    pub(super) fn knows(&self, variable: VariableId) -> bool {
+        !self.of(variable).is_empty()
+    }
+
+    /// What all who accessed a variable so far held alone.
+    pub(super) fn guard(&self, variable: VariableId) -> LockSet {
+        match self.variables.get(variable.index()) {
+            None | Some(Records::None) => LockSet::EMPTY,
+            Some(Records::One(_, record)) => record.held.alone,
+            Some(Records::Many(many)) => many.guard,
         }
     }
 
@@ -137,6 +210,7 @@ impl Index {
         self.records
     }
 
+    /// Gives up all that is known. Manners have other numbers from now on.
     pub(super) fn clear(&mut self) {
         *self = Index::default();
     }

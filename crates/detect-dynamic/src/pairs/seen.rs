@@ -1,7 +1,9 @@
 //! What is known about one suspicion: its units, and who else could come in between.
 
+use std::hash::Hash;
+
 use finding::Evidence;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{LockId, ThreadId, VariableId};
 
 use super::Pairs;
@@ -21,17 +23,57 @@ pub(super) struct Seen {
     /// Units that nobody came in between so far; whoever comes later may.
     pub(super) waiting: Vec<Unit>,
     pub(super) known: FxHashSet<UnitKey>,
+    /// Whether threads started or met between a first part and what would have been its second. Then nobody knows of a
+    /// first part alone that a second would have come before that.
+    pub(super) is_divided: bool,
     /// First parts that ran as tasks of their own, and who ran them.
     pub(super) tasks: Vec<(ThreadId, First)>,
     /// What second parts did after which first ones, one for each variable of a first part.
     seconds: Vec<(VariableId, Access)>,
-    /// First parts of different threads, which a unit of another thread has for rivals.
-    pub(super) begun: Vec<Record>,
-    /// Locks that different threads took in the method, whichever way they went in it.
-    pub(super) taken: Vec<(LockId, Record)>,
+    /// First parts of different threads, which a unit of another thread has for rivals, by what they access.
+    begun: Kept<VariableId>,
+    /// Who took which lock in the method, whichever way it went there.
+    taken: Kept<LockId>,
     /// Units that were asked about, and those of them that somebody came in between.
     pub(super) asked: u64,
     pub(super) observed: u64,
+}
+
+/// Records of each of some things, of those that are alike one, and not more than a few in all.
+struct Kept<T> {
+    records: FxHashMap<T, Vec<Record>>,
+    count: usize,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Kept<T> {
+        Kept { records: FxHashMap::default(), count: 0 }
+    }
+}
+
+impl<T: Eq + Hash> Kept<T> {
+    fn is_full(&self) -> bool {
+        self.count >= Pairs::MOST_WAITING
+    }
+
+    fn add(&mut self, thing: T, record: Record) {
+        if self.is_full() {
+            return;
+        }
+        let known = self.records.entry(thing).or_default();
+        if !known.iter().any(|known| known.is_alike(&record)) {
+            known.push(record);
+            self.count += 1;
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Record> {
+        self.records.values().flatten()
+    }
+
+    fn of(&self, thing: T) -> &[Record] {
+        self.records.get(&thing).map(Vec::as_slice).unwrap_or_default()
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,8 +93,9 @@ pub(super) struct Unit {
 pub(super) type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, Clock, Clock, bool);
 
 impl Unit {
-    pub(super) fn new(thread: ThreadId, first: &First, last_thread: ThreadId, second: Access) -> Unit {
-        Unit { thread, first: first.access, last_thread, second, held: first.held, locks: first.locks, has_run: true }
+    /// `held` is what has been held from the first access on.
+    pub(super) fn new(thread: ThreadId, first: &First, last_thread: ThreadId, second: Access, held: Held) -> Unit {
+        Unit { thread, first: first.access, last_thread, second, held, locks: first.held.any, has_run: true }
     }
 }
 
@@ -66,7 +109,7 @@ impl Seen {
         if self.tasks.len() == Seen::MOST_TASKS {
             self.tasks.remove(0);
         }
-        self.tasks.push((thread, First { held: Held::NOTHING, ..first }));
+        self.tasks.push((thread, first));
     }
 
     /// Notes what a unit went on to.
@@ -95,24 +138,42 @@ impl Seen {
         }
     }
 
+    /// All clocks that something here refers to.
+    pub(super) fn clocks(&self) -> impl Iterator<Item = Clock> {
+        let units = self.supports.iter().map(|support| &support.unit).chain(&self.waiting);
+        let units = units.flat_map(|unit| [unit.first, unit.second]);
+        let others = self.supports.iter().flat_map(|support| [Some(support.after), support.before]).flatten();
+        let parts = self.tasks.iter().map(|(_, first)| first.access).chain(self.seconds.iter().map(|second| second.1));
+        let records = self.begun.all().chain(self.taken.all()).flat_map(|record| [record.first, record.last]);
+        units.chain(others).chain(parts).chain(records).map(|access| access.clock)
+    }
+
     /// Notes who began a unit on what; of those that are alike one is enough.
     pub(super) fn begin(&mut self, record: Record) {
-        if self.observed == 0
-            && self.begun.len() < Pairs::MOST_WAITING
-            && !self.begun.iter().any(|known| known.is_alike(&record) && known.first.variable == record.first.variable)
-        {
-            self.begun.push(record);
+        if self.observed == 0 {
+            self.begun.add(record.first.variable, record);
         }
     }
 
-    /// Notes who takes which lock in the method.
+    /// Whether it is of use to know who takes which lock in the method.
+    pub(super) fn asks_who_takes(&self) -> bool {
+        self.observed == 0 && !self.taken.is_full()
+    }
+
     pub(super) fn take(&mut self, lock: LockId, record: Record) {
-        if self.observed == 0
-            && self.taken.len() < Pairs::MOST_WAITING
-            && !self.taken.iter().any(|(known, other)| *known == lock && other.is_alike(&record))
-        {
-            self.taken.push((lock, record));
+        if self.asks_who_takes() {
+            self.taken.add(lock, record);
         }
+    }
+
+    /// Who began a unit on a variable.
+    pub(super) fn begun(&self, variable: VariableId) -> &[Record] {
+        self.begun.of(variable)
+    }
+
+    /// Who took a lock in the method.
+    pub(super) fn taken(&self, lock: LockId) -> &[Record] {
+        self.taken.of(lock)
     }
 
     /// Units of a second part and the first parts that surely came before it.
@@ -121,6 +182,6 @@ impl Seen {
             first.0 == thread || clocks.is_before(first.0, first.1.access.clock, second.clock)
         };
         let firsts = self.tasks.iter().filter(|first| is_before(first));
-        firsts.map(|(by, first)| Unit::new(*by, first, thread, second)).collect()
+        firsts.map(|(by, first)| Unit::new(*by, first, thread, second, Held::NOTHING)).collect()
     }
 }

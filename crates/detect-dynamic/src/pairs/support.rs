@@ -4,7 +4,7 @@ use finding::Evidence;
 use trace::ThreadId;
 
 use super::Pairs;
-use super::clock::Clocks;
+use super::clock::{Clock, Clocks};
 use super::records::{Access, Index, Record};
 use super::seen::Unit;
 use crate::lockset::LockSets;
@@ -40,6 +40,13 @@ impl Support {
     }
 }
 
+impl Support {
+    /// Whether it stands with all that is known of who waited for whom, which may come later.
+    pub(super) fn is_possible(&self, clocks: &Clocks) -> bool {
+        !are_apart(&self.unit, self.other, self.after.clock, clocks)
+    }
+}
+
 impl Pairs {
     /// Whether another thread came, or can come, in between.
     pub(super) fn support(&self, unit: &Unit, suspicion: usize) -> Option<Support> {
@@ -56,17 +63,28 @@ impl Pairs {
             return None;
         }
         let seen = &self.seen[suspicion];
-        let begun = seen.begun.iter().filter(|record| record.first.variable == unit.first.variable);
-        let locks = self.sets.locks(unit.locks).to_vec();
-        let taken = seen.taken.iter().filter(|(lock, _)| !unit.first.is_part && locks.contains(lock));
-        let taken = taken.map(|(_, record)| record);
-        let mut rivals = begun.map(|record| (How::Begins, record)).chain(taken.map(|record| (How::Runs, record)));
-        let (how, record) = rivals.find(|(_, record)| is_free(unit, record, &self.clocks, &self.sets))?;
+        let free = |record: &&Record| is_free(unit, record, &self.clocks, &self.sets);
+        // Whoever began on the variable also accessed it.
+        let is_guarded = self.sets.intersect(unit.held.any, self.index.guard(unit.first.variable));
+        let begun = if is_guarded { &[] } else { seen.begun(unit.first.variable) };
+        let begins = || begun.iter().find(free).map(|record| (How::Begins, record));
+        let runs = || {
+            let locks = if unit.first.is_part { &[] } else { self.sets.locks(unit.locks) };
+            // Who takes a lock that is held throughout is kept out by it.
+            let throughout = self.sets.locks(unit.held.alone);
+            let mut locks = locks.iter().filter(|lock| !throughout.contains(lock));
+            locks.find_map(|lock| seen.taken(*lock).iter().find(free)).map(|record| (How::Runs, record))
+        };
+        let (how, record) = begins().or_else(runs)?;
         let evidence = Evidence::Predicted;
         Some(Support { unit: *unit, other: record.thread, after: record.first, before: None, evidence, how })
     }
 
     fn conflict(&self, unit: &Unit, is_told: bool) -> Option<Support> {
+        // Where all keep to one lock, nobody needs to be looked at.
+        if self.sets.intersect(unit.held.any, self.index.guard(unit.first.variable)) {
+            return None;
+        }
         let mut best: Option<Support> = None;
         for after in self.index.of(unit.first.variable) {
             if !is_free(unit, after, &self.clocks, &self.sets) {
@@ -105,7 +123,16 @@ fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &LockSets) -> bo
         && record.thread != unit.last_thread
         && !clocks.is_before(record.thread, record.first.clock, unit.first.clock)
         && !clocks.is_before(unit.last_thread, unit.second.clock, record.first.clock)
+        && !are_apart(unit, record.thread, record.first.clock, clocks)
         && !unit.held.excludes(record.held, sets)
+}
+
+/// Whether one of the two surely waited while the other acted for all at a meeting.
+fn are_apart(unit: &Unit, thread: ThreadId, clock: Clock, clocks: &Clocks) -> bool {
+    clocks.waits(unit.thread, clock)
+        || clocks.waits(unit.last_thread, clock)
+        || clocks.waits(thread, unit.first.clock)
+        || clocks.waits(thread, unit.second.clock)
 }
 
 /// An access of the same thread, not before `after`, that the second access of the unit comes after.

@@ -134,6 +134,12 @@ fn what_a_barrier_does_for_all_comes_between_their_arrivals_and_their_leaving() 
     assert_eq!(evidence(&format!("{acts}{b}{a}{unit}"), true), None, "after");
     assert_eq!(evidence(&format!("{acts}{a}{unit}{b}"), true), None, "after, and the order of leaving means nothing");
     assert_eq!(evidence(&format!("{acts}{b}{a}{unit}B|w(x)|\n"), true), PREDICTED, "once all have left");
+    // Of who waits it may be told that it went on before it is told what it waited for.
+    let late = format!("{}{}{a}{unit}B|w(x)|\n{b}", arrive("A"), arrive("B"));
+    assert_eq!(evidence(&late, true), None, "told late");
+    assert_eq!(evidence(&format!("{late}{}", unit.replace("A|", "C|")), true), PREDICTED, "who does not wait");
+    let late = format!("{}B|w(x)|\n{}{a}{unit}{b}", arrive("B"), arrive("A"));
+    assert_eq!(evidence(&late, true), None, "the arrival, too");
 }
 
 #[test]
@@ -271,6 +277,11 @@ fn a_branch_that_was_not_taken_is_filled_in_for_what_is_told() {
     assert_eq!(asked(&format!("{ran}{closes}{half}"), true, false), PREDICTED, "as it went before");
     assert_eq!(asked(&format!("{ran}{closes}"), true, false), None, "which was over");
     assert_eq!(asked(&format!("{ran}{closes}{}", half.replace("r(x)", "r(z)")), true, false), None, "another box");
+    // Where threads meet before the second part, a first part alone is no unit.
+    let meets = "A|enter(C.m:()V:3)|\nA|r(x)|C.m:()V@1\nA|r(x)|C.m:()V@1\nA|arrive(b:1)|\nA|leave(b:1)|\n";
+    let met = format!("{meets}A|w(x)|C.m:()V@2\nA|exit(3)|\n");
+    assert_eq!(asked(&format!("{met}{other}"), true, true), None, "they meet");
+    assert_eq!(asked(&format!("{meets}A|exit(3)|\n{other}"), true, true), PREDICTED, "there is no second");
     assert_eq!(
         asked(&format!("A|acq(o)|\n{half}A|rel(o)|\nB|acq(o)|\n{other}B|rel(o)|\n"), true, true),
         None,

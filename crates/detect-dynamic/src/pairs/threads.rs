@@ -1,19 +1,23 @@
 //! What a thread is in the middle of: the locks it holds, and the units that it has begun.
 
-use trace::{ActivationId, BarrierId, Cause, LockId};
+use trace::{ActivationId, Cause, ThreadId};
 
-use super::records::{Access, Held, Moment};
-use crate::lockset::{Holds, LockSet, LockSets};
+use super::clock::{Clock, Meeting};
+use super::records::{Access, Held, Index, Manner, Moment};
+use super::seen::Unit;
+use crate::lockset::{Holds, LockSets, Stamp};
 
 #[derive(Default)]
 pub(super) struct Thread {
     pub(super) holds: Holds,
     pub(super) activations: Vec<Activation>,
+    /// The manner of its latest access, and what that goes by.
+    pub(super) manner: Option<(Held, Clock, Manner)>,
     /// When the thread took the first of the locks that it holds.
     pub(super) section: Option<Moment>,
     pub(super) arms: Vec<bool>,
     /// Where it has arrived and not left.
-    pub(super) meeting: Option<(BarrierId, u32)>,
+    pub(super) meeting: Option<Meeting>,
     /// Whether it does something for all who have arrived.
     pub(super) is_acting: bool,
 }
@@ -27,15 +31,17 @@ pub(super) struct Activation {
 pub(super) struct Open {
     pub(super) suspicion: usize,
     pub(super) firsts: Vec<First>,
+    /// Whether those that there were ended where threads start or meet, and there was none since.
+    pub(super) is_divided: bool,
 }
 
 #[derive(Clone, Copy)]
 pub(super) struct First {
     pub(super) access: Access,
-    /// What has been held ever since.
-    pub(super) held: Held,
     /// What was held then.
-    pub(super) locks: LockSet,
+    pub(super) held: Held,
+    /// When that was, by the locks that were taken and let go.
+    pub(super) stamps: (Stamp, Stamp),
     /// The activation inside that of the unit that the access belongs to, as far as these are watched.
     pub(super) inside: Option<ActivationId>,
     /// Whether a second part came after it.
@@ -43,8 +49,17 @@ pub(super) struct First {
 }
 
 impl First {
-    pub(super) fn new(access: Access, held: Held) -> First {
-        First { access, held, locks: held.any, inside: None, is_followed: false }
+    pub(super) fn new(access: Access, held: Held, holds: &Holds) -> First {
+        First { access, held, stamps: holds.stamps(), inside: None, is_followed: false }
+    }
+
+    /// What has been held ever since.
+    pub(super) fn held_since(&self, holds: &Holds, sets: &mut LockSets) -> Held {
+        if self.stamps.1 == holds.stamps().1 {
+            return self.held;
+        }
+        let (any, alone) = holds.ever_since(self.stamps, sets);
+        Held { any, alone }
     }
 }
 
@@ -54,6 +69,7 @@ impl Open {
 
     /// Adds a first part, or puts it in place of the one before it at the same place, which it gives back.
     pub(super) fn add(&mut self, first: First) -> Option<First> {
+        self.is_divided = false;
         match self.firsts.iter_mut().find(|known| known.access.site == first.access.site) {
             Some(known) => Some(std::mem::replace(known, first)),
             None => {
@@ -67,6 +83,21 @@ impl Open {
 }
 
 impl Thread {
+    pub(super) fn held(&mut self, sets: &mut LockSets) -> Held {
+        Held { any: self.holds.any(sets), alone: self.holds.exclusive(sets) }
+    }
+
+    pub(super) fn manner(&mut self, thread: ThreadId, held: Held, clock: Clock, index: &mut Index) -> Manner {
+        match self.manner {
+            Some((known_held, known_clock, manner)) if (known_held, known_clock) == (held, clock) => manner,
+            _ => {
+                let manner = index.manner(thread, held, clock);
+                self.manner = Some((held, clock, manner));
+                manner
+            }
+        }
+    }
+
     /// The latest activation of the method of a suspicion, and the one that is open right inside it.
     pub(super) fn open(&mut self, suspicion: usize) -> Option<(&mut Open, Option<ActivationId>)> {
         let has = |activation: &Activation| activation.open.iter().any(|open| open.suspicion == suspicion);
@@ -74,6 +105,33 @@ impl Thread {
         let inside = self.activations.get(index + 1).map(|activation| activation.id);
         let open = self.activations[index].open.iter_mut().find(|open| open.suspicion == suspicion)?;
         Some((open, inside))
+    }
+
+    /// Adds the units that a second part makes with the first parts that wait for it. Whether threads met after the
+    /// latest of these.
+    pub(super) fn units(
+        &mut self,
+        suspicion: usize,
+        thread: ThreadId,
+        second: Access,
+        sets: &mut LockSets,
+        units: &mut Vec<Unit>,
+    ) -> bool {
+        let holds = std::mem::take(&mut self.holds);
+        let mut is_divided = false;
+        if let Some((open, inside)) = self.open(suspicion) {
+            is_divided = open.is_divided;
+            for first in &mut open.firsts {
+                first.is_followed = true;
+                // What is all done by one call is that call's business.
+                if inside.is_none() || first.inside != inside {
+                    let held = first.held_since(&holds, sets);
+                    units.push(Unit::new(thread, first, thread, second, held));
+                }
+            }
+        }
+        self.holds = holds;
+        is_divided
     }
 
     /// Leaves an activation and all inside it. Gives the first parts that were waiting there.
@@ -86,26 +144,15 @@ impl Thread {
     /// What comes before and what comes after are not one unit.
     pub(super) fn divide(&mut self) {
         for open in self.activations.iter_mut().flat_map(|activation| &mut activation.open) {
+            open.is_divided |= !open.firsts.is_empty();
             open.firsts.clear();
         }
     }
 
     /// A lock is no longer held, at least not in the way it was.
-    pub(super) fn let_go(&mut self, lock: LockId, cause: Cause, sets: &mut LockSets) {
-        if self.holds.any(sets).is_empty() || cause == Cause::Wait {
+    pub(super) fn let_go(&mut self, cause: Cause) {
+        if cause == Cause::Wait || self.holds.is_free() {
             self.section = None;
-        }
-        // A lock with two modes may still be held in the other one, which keeps others out as before or less.
-        let (any, alone) = (self.holds.any(sets), self.holds.exclusive(sets));
-        for open in self.activations.iter_mut().flat_map(|activation| &mut activation.open) {
-            for first in &mut open.firsts {
-                if !sets.locks(any).contains(&lock) {
-                    first.held.any = sets.without(first.held.any, lock);
-                }
-                if !sets.locks(alone).contains(&lock) {
-                    first.held.alone = sets.without(first.held.alone, lock);
-                }
-            }
         }
     }
 }

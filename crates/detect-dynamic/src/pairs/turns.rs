@@ -62,8 +62,8 @@ struct Thread {
     /// The latest accesses, as a ring.
     latest: Vec<Done>,
     next: usize,
-    /// Variables that it had last, and that it may hand over by what it writes next.
-    left: Vec<VariableId>,
+    /// Variables that it had last, and that it may hand over by what it writes next: where they stand in `watched`.
+    left: Vec<usize>,
 }
 
 impl Thread {
@@ -77,6 +77,15 @@ impl Thread {
             self.latest[self.next] = done;
         }
         self.next = (self.next + 1) % Thread::LATEST;
+    }
+
+    fn has_left(&mut self, place: usize) {
+        if !self.left.contains(&place) {
+            if self.left.len() == Thread::MOST_LEFT {
+                self.left.remove(0);
+            }
+            self.left.push(place);
+        }
     }
 
     /// The latest access to something.
@@ -200,8 +209,10 @@ fn join(candidates: &mut Vec<Candidate>, known: Option<&[Candidate]>, done: &Don
 /// The variables of suspected units, and how they change hands.
 #[derive(Default)]
 pub(super) struct Turns {
-    threads: FxHashMap<ThreadId, Thread>,
-    watched: FxHashMap<VariableId, Watched>,
+    threads: Vec<Thread>,
+    watched: Vec<Watched>,
+    /// By variable, its place in `watched` and one more, as far as it is watched.
+    places: Vec<u32>,
     names: FxHashMap<String, Kind>,
     /// By variable, as far as they were asked for.
     kinds: Vec<Kind>,
@@ -216,7 +227,7 @@ impl Turns {
 
     /// Watches a variable that a thread has just accessed.
     pub(super) fn watch(&mut self, thread: ThreadId, object: ObjectId, access: &Access) {
-        if self.watched.contains_key(&access.variable) || self.watched.len() >= Turns::MOST_WATCHED {
+        if self.place(access.variable).is_some() || self.watched.len() >= Turns::MOST_WATCHED {
             return;
         }
         let watched = Watched {
@@ -228,12 +239,41 @@ impl Turns {
             changes: 0,
             late: None,
         };
-        self.watched.insert(access.variable, watched);
-        self.has_left(thread, access.variable);
+        self.watched.push(watched);
+        if access.variable.index() >= self.places.len() {
+            self.places.resize(access.variable.index() + 1, 0);
+        }
+        self.places[access.variable.index()] = self.watched.len() as u32;
+        if let Some(own) = self.threads.get_mut(thread.index()) {
+            own.has_left(self.watched.len() - 1);
+        }
     }
 
-    pub(super) fn access(&mut self, thread: ThreadId, access: &Access, clocks: &Clocks, tables: &Tables) {
-        let what = Through::of(tables.variable(access.variable).object, access.variable);
+    /// All clocks that something here refers to.
+    pub(super) fn clocks(&self) -> impl Iterator<Item = Clock> {
+        self.watched.iter().map(|watched| watched.clock)
+    }
+
+    fn place(&self, variable: VariableId) -> Option<usize> {
+        (*self.places.get(variable.index())? as usize).checked_sub(1)
+    }
+
+    fn watched(&self, variable: VariableId) -> Option<&Watched> {
+        self.place(variable).map(|place| &self.watched[place])
+    }
+
+    pub(super) fn access(
+        &mut self,
+        thread: ThreadId,
+        object: ObjectId,
+        access: &Access,
+        clocks: &Clocks,
+        tables: &Tables,
+    ) {
+        if thread.index() >= self.threads.len() {
+            self.threads.resize_with(thread.index() + 1, Thread::default);
+        }
+        let what = Through::of(object, access.variable);
         let kind = self.kind(access.variable, tables);
         let done = Done {
             what,
@@ -249,11 +289,15 @@ impl Turns {
             }
             self.writing[access.site.index()] = true;
         }
-        let own = self.threads.entry(thread).or_default();
+        let place = self.place(access.variable);
+        let own = &mut self.threads[thread.index()];
         if (access.writes || access.interval.is_some()) && !own.left.is_empty() {
             let watched = &mut self.watched;
-            own.left.retain(|variable| {
-                let Some(left) = watched.get_mut(variable).filter(|left| !left.is_settled()) else { return false };
+            own.left.retain(|&place| {
+                let left = &mut watched[place];
+                if left.is_settled() {
+                    return false;
+                }
                 if left.owner != thread {
                     return left.late.as_ref().is_some_and(|late| late.from == thread) && left.write_late(&done);
                 }
@@ -265,16 +309,17 @@ impl Turns {
                 left.written.len() < Watched::MOST_WRITTEN
             });
         }
-        if let Some(watched) = self.watched.get_mut(&access.variable).filter(|watched| !watched.is_settled()) {
+        if let Some(place) = place.filter(|place| !self.watched[*place].is_settled()) {
+            let watched = &mut self.watched[place];
             if watched.owner != thread && !clocks.is_before(watched.owner, watched.clock, access.clock) {
                 watched.change(own);
             }
             (watched.owner, watched.clock) = (thread, access.clock);
             watched.written.clear();
-            self.has_left(thread, access.variable);
+            own.has_left(place);
         }
         // What it does now comes before what it does next.
-        self.threads.entry(thread).or_default().add(done);
+        own.add(done);
     }
 
     fn kind(&mut self, variable: VariableId, tables: &Tables) -> Kind {
@@ -289,23 +334,13 @@ impl Turns {
         *known
     }
 
-    fn has_left(&mut self, thread: ThreadId, variable: VariableId) {
-        let left = &mut self.threads.entry(thread).or_default().left;
-        if !left.contains(&variable) {
-            if left.len() == Thread::MOST_LEFT {
-                left.remove(0);
-            }
-            left.push(variable);
-        }
-    }
-
     /// Whether the threads that have these variables take turns, as far as the run shows. `alike` are variables that the
     /// same code handles: they tell by what, and are themselves nothing to take turns by.
     pub(super) fn keep_apart(&self, variables: [VariableId; 2], alike: &[VariableId]) -> bool {
-        let watched = alike.iter().chain(&variables).filter_map(|variable| self.watched.get(variable));
+        let watched = alike.iter().chain(&variables).filter_map(|variable| self.watched(*variable));
         let parts: Vec<Through> = watched.map(|watched| watched.object).collect();
         let in_turns =
-            |variable: &VariableId| self.watched.get(variable).filter(|one| one.is_in_turns(&parts, &self.writing));
+            |variable: &VariableId| self.watched(*variable).filter(|one| one.is_in_turns(&parts, &self.writing));
         let changes: u64 = alike.iter().filter_map(in_turns).map(|watched| watched.changes).sum();
         variables.iter().all(|variable| in_turns(variable).is_some()) && changes >= Turns::LEAST_CHANGES
     }

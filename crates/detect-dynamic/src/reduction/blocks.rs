@@ -166,6 +166,13 @@ impl Block {
         }
     }
 
+    /// The same with another unit: there are very many, and each needs some room.
+    pub(super) fn again(mut self, unit: UnitId, entry: Point) -> Block {
+        self.divide();
+        self.variables.clear();
+        Block { unit, entry, warned: false, ..self }
+    }
+
     /// Begins a new phase: what came before and what comes after are not one.
     pub(super) fn divide(&mut self) {
         (self.commit, self.last) = (None, None);
@@ -178,17 +185,22 @@ impl Block {
         }
     }
 
-    /// Takes a step; the commit point and the step if they do not fit together.
+    /// Takes a step, which comes after all others so far; the commit point and the step if they do not fit together.
     pub(super) fn step(&mut self, mover: Mover, point: Point) -> Option<(Point, Point)> {
-        match mover {
-            Mover::Both => None,
-            Mover::Right => self.join(None, Some(point)),
-            Mover::Left => self.join(Some(point), None),
-            Mover::Non => self.join(Some(point), Some(point)),
+        let before = self.commit;
+        if matches!(mover, Mover::Left | Mover::Non) && before.is_none() {
+            self.commit = Some(point);
         }
+        if matches!(mover, Mover::Right | Mover::Non) {
+            self.last = Some(point);
+            if let Some(commit) = before {
+                return (!std::mem::replace(&mut self.warned, true)).then_some((commit, point));
+            }
+        }
+        None
     }
 
-    /// Puts a commit point and a step that must not come after one into the phase.
+    /// Puts a commit point and a step that must not come after one into the phase, wherever in it they belong.
     fn join(&mut self, first: Option<Point>, last: Option<Point>) -> Option<(Point, Point)> {
         let earliest = [self.commit, first].into_iter().flatten().min_by_key(|point| point.moment);
         let latest = [self.last, last].into_iter().flatten().max_by_key(|point| point.moment);

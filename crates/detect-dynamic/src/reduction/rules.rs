@@ -10,7 +10,7 @@ use super::blocks::{Block, Deed, Moment, Mover, On, Point, Warning};
 use super::chains::{Chain, Chains};
 use super::state::{Held, Lock, Sharing, Variable};
 use super::{Refinement, Without};
-use crate::lockset::{Holds, LockSets};
+use crate::lockset::{Holds, LockSet, LockSets};
 use crate::{Assumed, Options};
 
 /// The detector without its wording: events in, warnings out.
@@ -24,6 +24,8 @@ pub(super) struct Engine {
     threads: Vec<Thread>,
     /// Threads that have open units. There may be very many others.
     busy: Vec<ThreadId>,
+    /// Units that are over, whose room is used again.
+    ended: Vec<Block>,
     pub(super) chains: Chains,
     /// Methods that are taken to be one step, or to be no step at all.
     assumed: FxHashMap<MethodId, Option<Mover>>,
@@ -75,6 +77,8 @@ struct Thread {
 }
 
 impl Engine {
+    const MOST_ENDED: usize = 16;
+
     pub(super) fn new(options: &Options) -> Engine {
         Engine {
             without: options.without,
@@ -85,6 +89,7 @@ impl Engine {
             locks: Vec::new(),
             threads: Vec::new(),
             busy: Vec::new(),
+            ended: Vec::new(),
             chains: Chains::default(),
             assumed: FxHashMap::default(),
             guarded: FxHashSet::default(),
@@ -145,7 +150,10 @@ impl Engine {
                     self.busy.push(event.thread);
                 }
                 thread.within = self.chains.within(entry.within, event.site);
-                thread.blocks.push(Block::new(unit, entry));
+                thread.blocks.push(match self.ended.pop() {
+                    Some(ended) => ended.again(unit, entry),
+                    None => Block::new(unit, entry),
+                });
             }
             Action::UnitEnd { unit } => self.end_unit(event.thread, unit),
             // Whoever starts, joins or waits for others does not mean the whole to be one step.
@@ -188,6 +196,9 @@ impl Engine {
             if blocks.is_empty() {
                 *within = Chain::NONE;
                 self.busy.retain(|&other| other != thread);
+            }
+            if self.ended.len() < Engine::MOST_ENDED {
+                self.ended.push(ended);
             }
         }
     }
@@ -284,7 +295,7 @@ impl Engine {
 
     fn acquire(&mut self, event: &Event, lock: LockId, mode: Mode, cause: Cause) {
         let thread = event.thread.index();
-        let others = self.held(thread);
+        let others = self.others(thread, lock);
         let outermost = self.threads[thread].holds.acquire(lock, mode, cause);
         if cause == Cause::Wait {
             self.divide(thread);
@@ -305,8 +316,16 @@ impl Engine {
         }
         let reentrant = !free && !self.without.contains(Refinement::ReentrantLocks);
         if !reentrant {
-            let others = self.held(thread);
+            let others = self.others(thread, lock);
             self.lock_step(event, lock, others, free, Mover::Left);
+        }
+    }
+
+    /// What a thread holds beside a lock. Nothing, once the lock is known not to be kept by others: then nobody asks.
+    fn others(&mut self, thread: usize, lock: LockId) -> Held {
+        match self.locks.get(lock.index()) {
+            Some(known) if known.is_taken_freely() => Held { any: LockSet::EMPTY, exclusive: LockSet::EMPTY },
+            _ => self.held(thread),
         }
     }
 

@@ -70,15 +70,14 @@ impl Variable {
         if self.sharing != Sharing::Shared {
             return true;
         }
-        let common = match writes {
+        match writes {
             false if without.contains(Refinement::WriteProtectedData) => {
                 let always = sets.meet(self.on_access, self.on_write);
-                sets.meet(always, held.any)
+                sets.intersect(always, held.any)
             }
-            false => sets.meet(self.on_write, held.any),
-            true => sets.meet(self.on_access, held.exclusive),
-        };
-        !common.is_empty()
+            false => sets.intersect(self.on_write, held.any),
+            true => sets.intersect(self.on_access, held.exclusive),
+        }
     }
 }
 
@@ -116,6 +115,11 @@ impl Lock {
             self.under = if self.sharing == LockSharing::Shared { sets.meet(self.under, others) } else { others };
         }
         self.sharing = next;
+    }
+
+    /// Whether it is shared, and under no other lock always. That never changes again.
+    pub(super) fn is_taken_freely(&self) -> bool {
+        self.sharing == LockSharing::Shared && self.under.is_empty()
     }
 
     /// Whether taking it and letting it go is as good as nothing, as far as is known.
