@@ -425,8 +425,13 @@ final class FissureThread extends FissureBuffer {
             pending = half;
         }
         int at = pending++;
-        pendingObjects[at] = object;
-        pendingMores[at] = more;
+        // The collector is told of each store of a reference.
+        if (pendingObjects[at] != object) {
+            pendingObjects[at] = object;
+        }
+        if (pendingMores[at] != more) {
+            pendingMores[at] = more;
+        }
         pendingNumbers[at] = number;
         pendingCalls[at] = call;
         pendingSites[at] = site;
