@@ -9,7 +9,8 @@
 //! there, the finding is observed, else predicted. A suspicion may need to be observed. For a suspicion that is told without a run, a conflict with the
 //! first access is enough: what follows from it is known from the code. So is another thread that began the same unit
 //! on the same variable. And such a unit may stop halfway: if the branch to its second part was not taken, the part is
-//! filled in with the object of the first, and marked as what did not run.
+//! filled in with the object of the first, and marked as what did not run. Then somebody must have done more than begin:
+//! a conflicting access, or the second part at another time.
 //! Misses: what only several other threads do together; suspicions that nobody had; code whose first part did not run.
 //! What a thread does to an object that it made, before anybody else touches it, disturbs nobody.
 //! May be wrong when: something other than locks, start, join and barriers keeps the threads apart.
@@ -520,7 +521,7 @@ impl Pairs {
         let stands = |support: &&Support| {
             let unit = &support.unit;
             support.evidence >= Evidence::Observed
-                || (unit.has_run || !seen.is_divided)
+                || (unit.has_run || seen.may_go_on(support))
                     && support.is_possible(&self.clocks)
                     && !self.turns.keep_apart([unit.first.variable, unit.second.variable], &alike)
         };

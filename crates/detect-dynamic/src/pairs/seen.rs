@@ -9,7 +9,7 @@ use trace::{LockId, ThreadId, VariableId};
 use super::Pairs;
 use super::clock::{Clock, Clocks};
 use super::records::{Access, Held, Record};
-use super::support::Support;
+use super::support::{How, Support};
 use super::threads::First;
 use crate::lockset::LockSet;
 
@@ -110,6 +110,12 @@ impl Seen {
             self.tasks.remove(0);
         }
         self.tasks.push((thread, first));
+    }
+
+    /// Whether a first part that no second came after may have gone on all the same. If nobody ever went on, in the
+    /// whole run, and nobody did anything else that matters, the run says no more than the code.
+    pub(super) fn may_go_on(&self, support: &Support) -> bool {
+        !self.is_divided && (support.how == How::Conflicts || self.units > 0)
     }
 
     /// Notes what a unit went on to.

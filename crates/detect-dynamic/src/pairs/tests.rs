@@ -277,6 +277,11 @@ fn a_branch_that_was_not_taken_is_filled_in_for_what_is_told() {
     assert_eq!(asked(&format!("{ran}{closes}{half}"), true, false), PREDICTED, "as it went before");
     assert_eq!(asked(&format!("{ran}{closes}"), true, false), None, "which was over");
     assert_eq!(asked(&format!("{ran}{closes}{}", half.replace("r(x)", "r(z)")), true, false), None, "another box");
+    // Who only begins the same is something only if some execution went on.
+    let rival = half.replace("A|", "B|").replace(":1)", ":4)").replace("exit(1)", "exit(4)");
+    let elsewhere = "C|enter(C.m:()V:5)|\nC|r(z)|C.m:()V@1\nC|w(z)|C.m:()V@2\nC|exit(5)|\n";
+    assert_eq!(asked(&format!("{half}{rival}"), true, true), None, "nobody went on");
+    assert_eq!(asked(&format!("{half}{rival}{elsewhere}"), true, true), PREDICTED, "somebody did");
     // Where threads meet before the second part, a first part alone is no unit.
     let meets = "A|enter(C.m:()V:3)|\nA|r(x)|C.m:()V@1\nA|r(x)|C.m:()V@1\nA|arrive(b:1)|\nA|leave(b:1)|\n";
     let met = format!("{meets}A|w(x)|C.m:()V@2\nA|exit(3)|\n");
