@@ -409,7 +409,19 @@ fn the_search_agrees_with_trying_every_pair() {
         let (x, y) = (name(&mut random, &["x", "y"]), name(&mut random, &["x", "y"]));
         let mut text = String::new();
         outer.into_iter().for_each(|lock| text += &format!("A|acq({lock})|\n"));
-        text += &format!("A|enter(C.m:()V:1)|\nA|{p}({x})|C.m:()V@1\nA|{q}({y})|C.m:()V@2\nA|exit(1)|\n");
+        // Locks inside the unit: none, one for each part, one for both, or one handed over to the next.
+        let (a, b) = (name(&mut random, &["k", "l", "m"]), name(&mut random, &["k", "l", "m"]));
+        let acq = |lock: &str| format!("A|acq({lock})|\n");
+        let rel = |lock: &str| format!("A|rel({lock})|\n");
+        let (before, between, after, kept) = match random.below(4) {
+            0 => Default::default(),
+            1 => (acq(a), rel(a) + &acq(b), rel(b), None),
+            2 => (acq(a), String::new(), rel(a), Some(a)),
+            _ => (acq(a), acq(b) + &rel(a), rel(b), (a == b).then_some(a)),
+        };
+        let throughout: Vec<&str> = outer.into_iter().chain(kept).collect();
+        text += &format!("A|enter(C.m:()V:1)|\n{before}A|{p}({x})|C.m:()V@1\n");
+        text += &format!("{between}A|{q}({y})|C.m:()V@2\n{after}A|exit(1)|\n");
         outer.into_iter().for_each(|lock| text += &format!("A|rel({lock})|\n"));
         let mut expected = false;
         for thread in ["B", "C"] {
@@ -430,10 +442,10 @@ fn the_search_agrees_with_trying_every_pair() {
                     let conflict = |kind: &str, variable: &str, other: &(usize, Option<&str>, &str, &str)| {
                         variable == other.3 && (kind == "w" || other.2 == "w")
                     };
-                    let is_out = |lock: Option<&str>| outer.is_some() && lock == outer;
+                    let is_out = |lock: Option<&str>| lock.is_some_and(|lock| throughout.contains(&lock));
                     let free = !is_out(a.1) && !is_out(b.1);
                     // Under a lock that is held throughout, only one stretch without a lock taken or one section.
-                    let close = outer.is_none() || (a.0 == b.0 && (a.1.is_some() || std::ptr::eq(a, b)));
+                    let close = throughout.is_empty() || (a.0 == b.0 && (a.1.is_some() || std::ptr::eq(a, b)));
                     expected |= free && close && conflict(p, x, a) && conflict(q, y, b);
                 }
             }
