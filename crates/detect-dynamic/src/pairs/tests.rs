@@ -41,8 +41,12 @@ fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
 }
 
 fn answer(text: &str, suspicions: Vec<Suspicion>) -> Answered {
+    answer_within(1 << 20, text, suspicions)
+}
+
+fn answer_within(most_records: usize, text: &str, suspicions: Vec<Suspicion>) -> Answered {
     let mut reader = Reader::new(text.as_bytes()).expect("it is text");
-    let mut pairs = Pairs::new(suspicions, 1 << 20);
+    let mut pairs = Pairs::new(suspicions, most_records);
     let mut batch = Vec::new();
     loop {
         reader.next(&mut batch).expect("memory can be read");
@@ -382,6 +386,25 @@ fn who_takes_turns_by_something_else_is_kept_apart() {
     let between = unit("A").replacen("A|rel(l)|\n", &format!("A|rel(l)|\n{}", pool("B")), 1);
     let between = format!("{}{between}{}", done("A", "Pool.free@9", "take"), done("A", "Pool.free@9", "give"));
     assert_eq!(evidence(&format!("{turns}{between}"), true), OBSERVED);
+}
+
+#[test]
+fn the_order_of_threads_outlives_what_is_forgotten() {
+    let unit = unit("r(x)", "w(x)");
+    let tasks: String = (0..5000).map(|task| format!("M|arrive(t{task}:0)|\nW|leave(t{task}:0)|\nW|w(y)|\n")).collect();
+    let asked = |text: &str| {
+        let answered = answer_within(500, text, vec![suspicion(&[at("m", 1)], &[at("m", 2)], true)]);
+        assert!(answered.forgot > 0 && answered.forgot < 5000, "{}", answered.forgot);
+        answered.findings.first().map(|finding| finding.evidence)
+    };
+    assert_eq!(asked(&format!("{unit}{tasks}M|w(x)|\n")), PREDICTED);
+    assert_eq!(asked(&format!("{unit}M|join(A)|\n{tasks}M|w(x)|\n")), None, "after it was over");
+    assert_eq!(asked(&format!("{unit}M|join(A)|\n{tasks}W|w(x)|\n")), None, "by way of a task");
+    assert_eq!(
+        asked(&format!("{unit}A|arrive(late:0)|\n{tasks}M|leave(late:0)|\nM|w(x)|\n")),
+        None,
+        "waited for since"
+    );
 }
 
 #[test]
