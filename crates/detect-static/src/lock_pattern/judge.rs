@@ -12,7 +12,6 @@ use program::{Ground, LockKind, MethodId, Program, Root, Step, Variable};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Options;
 use super::analysis::{Analysis, Witness};
 use super::explain::{Explaining, Told};
 use super::feasible::Feasible;
@@ -21,6 +20,7 @@ use super::relation::Relations;
 use super::state::Holder;
 use super::summary::Via;
 use super::ties::{Registers, Ties};
+use crate::Options;
 use crate::threads::{is_shared, run_at_once};
 
 /// What was found out about a pair.
@@ -36,8 +36,8 @@ pub(super) struct Judgement {
     pub(super) interference: Option<(Place, String)>,
 }
 
-pub(super) fn findings(analysis: &Analysis<'_>, ground: &Ground<'_>, options: Options) -> Vec<Finding> {
-    let chosen: Vec<(&Witness, Judgement)> = if options.paper {
+pub(super) fn findings(analysis: &Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<Finding> {
+    let chosen: Vec<(&Witness, Judgement)> = if options.lock_pattern.paper {
         by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     } else {
         let judged = judged(analysis, ground, options);
@@ -88,7 +88,7 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
     }
 }
 
-fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: Options) -> Vec<(&'a Witness, Judgement)> {
+fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<(&'a Witness, Judgement)> {
     let possible = possible(analysis);
     let relations = Relations::of(analysis, ground, &possible);
     let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();

@@ -37,17 +37,19 @@ pub(super) struct Looking<'l> {
     pub(super) summary: &'l Summary,
 }
 
-/// The stale uses that come together in this method: one for each variable, the one that says most.
-pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
-    chosen(whole, method, decided, true)
+/// How much speaks for a mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standing {
+    /// Other threads can get in between, and the code shows that they do come there.
+    Told,
+    /// They could, but nothing shows that one object is ever used by two of them.
+    Weak,
+    /// It would be a mistake if they could, which the code speaks against.
+    Doubtful,
 }
 
-/// Those that would be mistakes if other threads could get in between, which the code speaks against.
-pub(super) fn doubtful_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
-    chosen(whole, method, decided, false)
-}
-
-fn chosen(whole: &Whole<'_>, method: MethodId, decided: &Decided, are_exposed: bool) -> Vec<Stale> {
+/// The stale uses of this standing that come together in this method: one for each variable, the one that says most.
+pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided, wanted: Standing) -> Vec<Stale> {
     let Some(looking) = Looking::at(whole, method) else { return Vec::new() };
     let summary = looking.summary;
     let mut found = looking.candidates();
@@ -65,7 +67,7 @@ fn chosen(whole: &Whole<'_>, method: MethodId, decided: &Decided, are_exposed: b
         let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
             && looking.is_wrong(&stale, belong_together)
-            && looking.is_exposed(&stale) == are_exposed
+            && looking.standing(&stale, skewed.contains(&stale)) == wanted
         {
             kept.push(stale);
         }
@@ -310,6 +312,16 @@ impl Looking<'_> {
             && belong_together()
             && !idioms::is_correct(self, stale)
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
+    }
+
+    fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
+        if !self.is_exposed(stale) {
+            Standing::Doubtful
+        } else if self.is_weak(stale, is_skewed) {
+            Standing::Weak
+        } else {
+            Standing::Told
+        }
     }
 
     /// Whether another thread can get in between, by what the code says of locks and threads.
