@@ -11,7 +11,7 @@ use crate::path::MAX_STEPS;
 use crate::release::Release;
 use crate::summary::{Run, Summaries, Summary};
 use crate::thread::Threads;
-use crate::variable::{Variable, Variables};
+use crate::variable::{Place, Variable, Variables};
 
 /// Callers further up than this are not asked.
 const MAX_CLIMB: usize = 6;
@@ -123,6 +123,17 @@ impl<'c> Cover<'c> {
 
     /// The same of several locks, of which each write is under one.
     pub fn cover_together(&self, variables: &Variables, variable: Variable, relations: &[Relation]) -> bool {
+        self.cover_writes(variables, variable, relations, |_| true)
+    }
+
+    /// The same of the writes that matter.
+    pub fn cover_writes(
+        &self,
+        variables: &Variables,
+        variable: Variable,
+        relations: &[Relation],
+        matters: impl Fn(&Place) -> bool,
+    ) -> bool {
         let is_owned = |relation: &&Relation| {
             relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
                 NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
@@ -132,7 +143,7 @@ impl<'c> Cover<'c> {
         };
         let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
         !relations.is_empty()
-            && variables.writers(variable).iter().filter(|place| self.is_run(place.method)).all(|place| {
+            && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(|place| {
                 let Some(summary) = self.summaries.summary(place.method) else { return false };
                 let access = &summary.accesses[place.access.index()];
                 let held = locks(summary, access.held);

@@ -24,6 +24,7 @@ mod rules;
 mod skew;
 mod strict;
 mod validated;
+mod way;
 mod weak;
 
 use finding::Finding;

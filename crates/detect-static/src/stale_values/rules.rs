@@ -395,6 +395,10 @@ impl Looking<'_> {
         }
         let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));
         let relations: Vec<Relation> = held.filter_map(|held| Relation::between(&read.base, &held)).collect();
-        cover.cover_together(&self.whole.variables, stale.variable, &relations)
+        let variables = &self.whole.variables;
+        cover.cover_together(variables, stale.variable, &relations)
+            || self.way(stale).is_some_and(|way| {
+                cover.cover_writes(variables, stale.variable, &relations, |place| !self.goes_against(place, way))
+            })
     }
 }

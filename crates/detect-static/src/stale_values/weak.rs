@@ -9,15 +9,13 @@ use program::thread::EntryKind;
 use program::{LockKind, Variable};
 
 use super::contention::is_by_habit;
-use super::rules::{Looking, Stale};
+use super::rules::{Looking, Stale, Use};
 
 impl Looking<'_> {
     /// Whether too little speaks for a mistake to tell of it unasked.
     pub(super) fn is_weak(&self, stale: &Stale, is_skewed: bool) -> bool {
-        // Others go from the second variable to the first: what the two have to do with each other is plain.
-        !is_skewed
-            && self.is_called_from_outside()
-            && (self.is_beside(stale) || self.is_lone_volatile(stale) || self.is_old_container(stale))
+        self.is_called_from_outside()
+            && (self.is_beside(stale) || self.is_lone_volatile(stale, is_skewed) || self.is_old_container(stale))
     }
 
     fn is_called_from_outside(&self) -> bool {
@@ -25,11 +23,15 @@ impl Looking<'_> {
         threads.of_method(self.method).iter().any(|process| threads.entry(*process).kind == EntryKind::Callers)
     }
 
-    /// Whether a variable of one class is read and one of another class is written: some section that touches both is
-    /// little to say that they belong together. What is asked before a wait is waited for.
+    /// Whether a variable of one class is read and one of another class is written, or what a container has goes into
+    /// another one: some section that touches both is little to say that they belong together. What is asked before a
+    /// wait is waited for.
     fn is_beside(&self, stale: &Stale) -> bool {
         let owner = |variable: Variable| self.whole.program.class_of_field(variable.field());
-        stale.first != stale.second && owner(stale.variable) != owner(stale.written)
+        let is_passed = stale.how == Use::Written && matches!(stale.variable, Variable::Held(_));
+        stale.first != stale.second
+            && stale.variable != stale.written
+            && (is_passed || owner(stale.variable) != owner(stale.written))
     }
 
     /// Whether it is the contents of a container that would lock if nobody shared it, too.
@@ -38,11 +40,15 @@ impl Looking<'_> {
     }
 
     /// Whether it is a volatile field that nobody ever writes under a lock: it may be volatile for being handed from
-    /// thread to thread, or for being seen, and its object with one thread at a time.
-    fn is_lone_volatile(&self, stale: &Stale) -> bool {
+    /// thread to thread, or for being seen, and its object with one thread at a time. One that is compared and set is part
+    /// of an algorithm without locks, which looks again where it must. Two fields that two methods check crosswise are
+    /// not there by chance.
+    fn is_lone_volatile(&self, stale: &Stale, is_skewed: bool) -> bool {
         let read = self.access(stale.read);
         let Variable::Field(field) = stale.variable else { return false };
+        let is_handled = |field| self.whole.summaries.holdings.is_handled(self.whole.program, field);
         self.summary.sections[stale.first].kind == LockKind::Own
+            && (!is_skewed || is_handled(field))
             && matches!(read.member, Member::Field(_))
             && !self.whole.program.field(field).access.is_static()
             && !self.whole.guards(field, false).locks.iter().any(|guarding| guarding.writes > 0)
