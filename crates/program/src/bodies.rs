@@ -74,7 +74,9 @@ impl Program {
                 });
                 match body {
                     Ok(Some(mut body)) => {
-                        body.rename_fields(|field| *declared.entry(field).or_insert_with(|| self.declared_field(field)));
+                        body.rename_fields(|field| {
+                            *declared.entry(field).or_insert_with(|| self.declared_field(field))
+                        });
                         results.push(Ok(visit(method, body)));
                     }
                     Ok(None) => {}

@@ -99,16 +99,23 @@ pub struct Cover<'c> {
     calls: &'c Calls,
     summaries: &'c Summaries,
     threads: Option<&'c Threads>,
+    /// Whether to go by the callers that are known, even of protected methods, which others may call.
+    by_known: bool,
 }
 
 impl<'c> Cover<'c> {
     pub fn new(program: &'c Program, calls: &'c Calls, summaries: &'c Summaries) -> Cover<'c> {
-        Cover { program, calls, summaries, threads: None }
+        Cover { program, calls, summaries, threads: None, by_known: false }
     }
 
     /// Asks only about what some thread runs.
     pub fn among(self, threads: &'c Threads) -> Cover<'c> {
         Cover { threads: Some(threads), ..self }
+    }
+
+    /// Goes by the callers that are known, even of protected methods, which others may call.
+    pub fn by_known_callers(self) -> Cover<'c> {
+        Cover { by_known: true, ..self }
     }
 
     fn is_run(&self, method: MethodId) -> bool {
@@ -143,15 +150,17 @@ impl<'c> Cover<'c> {
         };
         let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
         !relations.is_empty()
-            && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(|place| {
-                let Some(summary) = self.summaries.summary(place.method) else { return false };
-                let access = &summary.accesses[place.access.index()];
-                let held = locks(summary, access.held);
-                relations.iter().any(|relation| {
-                    let mut asked = FxHashSet::default();
-                    self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
-                })
-            })
+            && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(
+                |place| {
+                    let Some(summary) = self.summaries.summary(place.method) else { return false };
+                    let access = &summary.accesses[place.access.index()];
+                    let held = locks(summary, access.held);
+                    relations.iter().any(|relation| {
+                        let mut asked = FxHashSet::default();
+                        self.is_under(place.method, &access.base, &held, relation, MAX_CLIMB, &mut asked)
+                    })
+                },
+            )
     }
 
     /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.
@@ -326,7 +335,7 @@ impl<'c> Cover<'c> {
         let access = self.program.method(method).access;
         let class = self.program.header(self.program.class_of(method));
         let is_hidden = !(access.is_public() || access.is_protected()) || !class.access.is_public();
-        if climb == 0 || !is_hidden {
+        if climb == 0 || !is_hidden && (access.is_public() || !self.by_known) {
             return Some(Vec::new());
         }
         if !asked.insert(method) {

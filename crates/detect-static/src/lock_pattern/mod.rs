@@ -22,6 +22,7 @@ mod name;
 mod oracle;
 mod owner;
 mod prepare;
+mod receiver;
 mod relation;
 mod relevant;
 mod results;

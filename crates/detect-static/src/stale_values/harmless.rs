@@ -33,6 +33,26 @@ impl Looking<'_> {
                 || !write.is_mapped && comes_from(&write.address, stale.read))
     }
 
+    /// One method, called twice, that looks and acts by itself each time: it would have acted anyway, as a getter does that
+    /// makes what it yields.
+    pub(super) fn is_of_callee(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        stale.how == Use::Decides
+            && read.event != write.event
+            && read.spot.method == write.spot.method
+            && read.spot.method != self.whole.program.method_name(self.method)
+            && self.summary.accesses.iter().any(|look| {
+                !look.is_write
+                    && look.event == write.event
+                    && look.spot.method == write.spot.method
+                    && look.spot != write.spot
+            })
+            && write.control.iter().any(|influence| match influence.root {
+                Root::Access(asked) => self.access(asked).event == write.event,
+                Root::Parameter(_) => false,
+            })
+    }
+
     /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would
     /// have done anyway.
     pub(super) fn is_asked_twice(&self, stale: &Stale, write: &Access) -> bool {

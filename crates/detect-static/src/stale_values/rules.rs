@@ -2,7 +2,7 @@
 
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{HeldLock, LockKind, MethodId, Relation, Variable, Whole};
+use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 
 use super::skew::Decided;
 use super::{contention, idioms};
@@ -326,7 +326,7 @@ impl Looking<'_> {
 
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
-        !self.is_covered(stale)
+        !self.is_covered(stale, &self.cover())
             && !self.is_owned(self.access(stale.read))
             && !self.is_owned(self.access(stale.write))
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
@@ -365,11 +365,14 @@ impl Looking<'_> {
         }
     }
 
+    pub(super) fn cover(&self) -> Cover<'_> {
+        self.whole.cover().among(self.whole.threads())
+    }
+
     /// Whether something excludes all other writers from the read to the write: a lock held over both, here or by
     /// whoever calls the method.
-    fn is_covered(&self, stale: &Stale) -> bool {
+    pub(super) fn is_covered(&self, stale: &Stale, cover: &Cover<'_>) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
-        let cover = self.whole.cover().among(self.whole.threads());
         let first = &self.summary.sections[stale.first];
         let ended: Vec<usize> = write
             .value

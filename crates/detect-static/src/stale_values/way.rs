@@ -70,8 +70,8 @@ impl Looking<'_> {
         match program.names.text(method.name) {
             // An amount that is known.
             "addAndGet" | "getAndAdd" => match arguments.last()?.objects.as_slice() {
-                [Object::Int(1..)] => Some(Way::Up),
-                [Object::Int(..0)] => Some(Way::Down),
+                [Object::Int(amount)] if *amount > 0 => Some(Way::Up),
+                [Object::Int(amount)] if *amount < 0 => Some(Way::Down),
                 _ => None,
             },
             name if UP.contains(&name) => Some(Way::Up),
