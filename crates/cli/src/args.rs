@@ -107,10 +107,10 @@ pub(crate) struct KnownArgs {
     pub(crate) jdk: Option<PathBuf>,
 }
 
-/// How `lock-pattern` looks.
+/// How patterns are looked for, and how many are told.
 #[derive(Args)]
 pub(crate) struct PatternArgs {
-    /// Also tell of locks that are taken twice where nothing breaks today, as notes
+    /// Also tell, as notes, of locks that are taken twice where nothing breaks today, and of old values where nothing shows that two threads share the object
     #[arg(long)]
     pub(crate) notes: bool,
 

@@ -124,9 +124,8 @@ fn options(args: &CheckArgs) -> Options {
     if patterns.paper {
         settings.call_graph = CallGraph::Hierarchy;
     }
-    let lock_pattern =
-        LockPatternOptions { paper: patterns.paper, variant: patterns.lock_pattern_variant, notes: patterns.notes };
-    Options { settings, lock_pattern }
+    let lock_pattern = LockPatternOptions { paper: patterns.paper, variant: patterns.lock_pattern_variant };
+    Options { settings, lock_pattern, notes: patterns.notes }
 }
 
 /// A method whose code could not be read, as one more input that was skipped.

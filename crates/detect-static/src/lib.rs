@@ -35,7 +35,7 @@ enum Check {
     /// What calls what; the detector looks into the methods that it needs.
     Ground(fn(&Ground<'_>, &Options) -> Checked),
     /// The whole program.
-    Whole(fn(&Whole<'_>) -> Checked),
+    Whole(fn(&Whole<'_>, &Options) -> Checked),
 }
 
 /// How to check.
@@ -44,6 +44,8 @@ pub struct Options {
     /// What is assumed of the program.
     pub settings: Settings,
     pub lock_pattern: LockPatternOptions,
+    /// Tell as notes what nobody can break today, or what little speaks for.
+    pub notes: bool,
 }
 
 impl From<Settings> for Options {
@@ -100,9 +102,10 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
     let checked = run(program, detectors, &options, &whole);
     let whole = whole.get_or_init(|| Whole::of(program, options.settings.clone()));
     let told = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding, true));
-    let doubtful = finding::merge(stale_values::doubtful(whole));
+    let (weak, doubtful) = (finding::merge(stale_values::weak(whole)), finding::merge(stale_values::doubtful(whole)));
+    let weak = weak.iter().filter_map(|finding| suspicion::of(whole, finding, true));
     let doubtful = doubtful.iter().filter_map(|finding| suspicion::of(whole, finding, false));
-    let suspicions = told.chain(doubtful).collect();
+    let suspicions = told.chain(weak).chain(doubtful).collect();
     Suspected { checked, suspicions }
 }
 
@@ -121,7 +124,7 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
     }
     for detector in detectors {
         if let Check::Whole(check) = detector.check {
-            add(check(whole.get_or_init(|| Whole::on(ground.clone()))));
+            add(check(whole.get_or_init(|| Whole::on(ground.clone())), options));
         }
     }
     all.findings = finding::merge(all.findings);

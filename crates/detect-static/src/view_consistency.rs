@@ -12,7 +12,7 @@
 use program::Whole;
 
 use crate::causal_views::{paper, tell};
-use crate::{Check, Checked, Detector};
+use crate::{Check, Checked, Detector, Options};
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "view-consistency",
@@ -21,7 +21,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     check: Check::Whole(check),
 };
 
-fn check(whole: &Whole<'_>) -> Checked {
+fn check(whole: &Whole<'_>, _: &Options) -> Checked {
     let views = paper::views(whole);
     let races = paper::inconsistencies(whole, &views);
     let findings = races.iter().map(|race| tell::race(whole, DETECTOR.name, &views, race)).collect();

@@ -7,7 +7,11 @@ use fixture::Mode;
 use program::{CallGraph, Known, Program, Settings};
 
 fn check(mode: Mode, lock_pattern: LockPatternOptions) {
-    let detectors: Vec<&Detector> = DETECTORS.iter().filter(|detector| detector.name == "lock-pattern").collect();
+    check_detector("lock-pattern", mode, lock_pattern, false);
+}
+
+fn check_detector(detector: &str, mode: Mode, lock_pattern: LockPatternOptions, notes: bool) {
+    let detectors: Vec<&Detector> = DETECTORS.iter().filter(|known| known.name == detector).collect();
     let mut settings = Settings { paper: lock_pattern.paper, ..Settings::default() };
     if lock_pattern.paper {
         settings.call_graph = CallGraph::Hierarchy;
@@ -16,7 +20,7 @@ fn check(mode: Mode, lock_pattern: LockPatternOptions) {
         let files = fixture::class_files(&compiled.classes);
         let sources = files.into_iter().map(|(path, bytes)| ClassSource { path, bytes }).collect();
         let program = Program::load(sources, Known::default());
-        check_with(&program, &detectors, Options { settings: settings.clone(), lock_pattern }).findings
+        check_with(&program, &detectors, Options { settings: settings.clone(), lock_pattern, notes }).findings
     });
 }
 
@@ -39,11 +43,19 @@ fn any_two_locks() {
     );
 }
 
+/// With what little speaks for.
+#[test]
+fn weak_too() {
+    check_detector("stale-values", Mode { name: "weak", also: None }, LockPatternOptions::default(), true);
+}
+
 /// With the pairs that nobody can break today, or that have nothing to do with each other.
 #[test]
 fn notes_too() {
-    check(
+    check_detector(
+        "lock-pattern",
         Mode { name: "notes", also: Some("reacquired-lock") },
-        LockPatternOptions { notes: true, ..LockPatternOptions::default() },
+        LockPatternOptions::default(),
+        true,
     );
 }

@@ -5,15 +5,13 @@
 
 use std::sync::Arc;
 
-use classfile::{CallKind, Class, Error, Field, Header, KeptSymbols, Method, Skipped};
+use classfile::{CallKind, Error, Field, Header, KeptSymbols, Method, Skipped};
 use location::{ClassName, FieldName, MethodName, Names, Symbol};
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
 use crate::derived::DerivedLocks;
 use crate::getter::Getters;
-use crate::ir::{self, Body};
 use crate::wrapper::Wrappers;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -351,82 +349,6 @@ impl Program {
     pub(crate) fn calls_lock(&self, method: MethodId) -> bool {
         let entry = self.entry(self.class_of(method));
         entry.calls_lock[(method.0 - entry.first_method) as usize]
-    }
-
-    /// The code of one method; `None` if it has none.
-    pub fn body(&self, method: MethodId) -> Result<Option<Body>, Unreadable> {
-        let mut results = self.bodies_of(self.class_of(method), &|wanted| wanted == method, &|_, body| body);
-        match results.pop() {
-            Some(Ok(body)) => Ok(Some(body)),
-            Some(Err(unreadable)) => Err(unreadable),
-            None => Ok(None),
-        }
-    }
-
-    /// Translates each method of a checked class that `wanted` accepts, hands it to `visit`, and drops it again. Works on
-    /// all cores; results come in the order of methods.
-    pub fn visit_bodies<R: Send>(
-        &self,
-        wanted: impl Fn(MethodId) -> bool + Sync,
-        visit: impl Fn(MethodId, Body) -> R + Sync,
-    ) -> Vec<Result<R, Unreadable>> {
-        (0..self.checked.classes as u32)
-            .into_par_iter()
-            .flat_map_iter(|class| self.bodies_of(ClassId(class), &wanted, &visit))
-            .collect()
-    }
-
-    /// As [`Program::visit_bodies`] for one class, here.
-    pub(crate) fn bodies_of<R>(
-        &self,
-        class: ClassId,
-        wanted: &(impl Fn(MethodId) -> bool + Sync),
-        visit: &(impl Fn(MethodId, Body) -> R + Sync),
-    ) -> Vec<Result<R, Unreadable>> {
-        let entry = self.entry(class);
-        let methods: Vec<bool> = self.methods_of(class).map(|method| self.has_code(method) && wanted(method)).collect();
-        if !methods.contains(&true) {
-            return Vec::new();
-        }
-        let unreadable =
-            |index: usize, reason: Error| Unreadable { method: MethodId(entry.first_method + index as u32), reason };
-        let read = Class::read_again(&entry.bytes, entry.symbols.known())
-            .and_then(|read| Ok((read.bootstraps(&self.names)?, read)));
-        let (bootstraps, read) = match read {
-            Ok(read) => read,
-            Err(reason) => {
-                let wanted = methods.iter().enumerate().filter(|(_, wanted)| **wanted);
-                return wanted.map(|(index, _)| Err(unreadable(index, reason.clone()))).collect();
-            }
-        };
-        let mut results = Vec::new();
-        read.codes(
-            &self.names,
-            |index| methods.get(index) == Some(&true),
-            |index, code| {
-                let method = MethodId(entry.first_method + index as u32);
-                let source = ir::Source {
-                    method: self.method_name(method),
-                    access: entry.header.methods[index].access,
-                    file: entry.header.source_file,
-                    bootstraps: &bootstraps,
-                };
-                let body = code.and_then(|code| match code {
-                    Some(code) => ir::build(source, &code, &self.names).map(Some),
-                    None => Ok(None),
-                });
-                match body {
-                    Ok(Some(body)) => results.push(Ok(visit(method, body))),
-                    Ok(None) => {}
-                    Err(reason) => results.push(Err(unreadable(index, reason))),
-                }
-            },
-        );
-        results
-    }
-
-    fn has_code(&self, method: MethodId) -> bool {
-        self.method(method).has_code
     }
 
     pub(crate) fn entry(&self, class: ClassId) -> &ClassEntry {

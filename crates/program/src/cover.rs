@@ -14,7 +14,7 @@ use crate::path::MAX_STEPS;
 use crate::release::Release;
 use crate::summary::{Run, Summaries, Summary};
 use crate::thread::Threads;
-use crate::variable::{Variable, Variables};
+use crate::variable::{Place, Variable, Variables};
 
 /// Callers further up than this are not asked.
 const MAX_CLIMB: usize = 6;
@@ -102,16 +102,23 @@ pub struct Cover<'c> {
     calls: &'c Calls,
     summaries: &'c Summaries,
     threads: Option<&'c Threads>,
+    /// Whether to go by the callers that are known, even of protected methods, which others may call.
+    by_known: bool,
 }
 
 impl<'c> Cover<'c> {
     pub fn new(program: &'c Program, calls: &'c Calls, summaries: &'c Summaries) -> Cover<'c> {
-        Cover { program, calls, summaries, threads: None }
+        Cover { program, calls, summaries, threads: None, by_known: false }
     }
 
     /// Asks only about what some thread runs.
     pub fn among(self, threads: &'c Threads) -> Cover<'c> {
         Cover { threads: Some(threads), ..self }
+    }
+
+    /// Goes by the callers that are known, even of protected methods, which others may call.
+    pub fn by_known_callers(self) -> Cover<'c> {
+        Cover { by_known: true, ..self }
     }
 
     fn is_run(&self, method: MethodId) -> bool {
@@ -126,6 +133,17 @@ impl<'c> Cover<'c> {
 
     /// The same of several locks, of which each write is under one.
     pub fn cover_together(&self, variables: &Variables, variable: Variable, relations: &[Relation]) -> bool {
+        self.cover_writes(variables, variable, relations, |_| true)
+    }
+
+    /// The same of the writes that matter.
+    pub fn cover_writes(
+        &self,
+        variables: &Variables,
+        variable: Variable,
+        relations: &[Relation],
+        matters: impl Fn(&Place) -> bool,
+    ) -> bool {
         let is_owned = |relation: &&Relation| {
             relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
                 NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
@@ -136,15 +154,17 @@ impl<'c> Cover<'c> {
         };
         let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
         !relations.is_empty()
-            && variables.writers(variable).iter().filter(|place| self.is_run(place.method)).all(|place| {
-                let Some(summary) = self.summaries.summary(place.method) else { return false };
-                let access = &summary.accesses[place.access.index()];
-                let held = locks(summary, access.held);
-                relations.iter().any(|relation| {
-                    let mut asked = FxHashSet::default();
-                    self.is_under(place.method, &access.object(), &held, relation, MAX_CLIMB, &mut asked)
-                })
-            })
+            && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(
+                |place| {
+                    let Some(summary) = self.summaries.summary(place.method) else { return false };
+                    let access = &summary.accesses[place.access.index()];
+                    let held = locks(summary, access.held);
+                    relations.iter().any(|relation| {
+                        let mut asked = FxHashSet::default();
+                        self.is_under(place.method, &access.object(), &held, relation, MAX_CLIMB, &mut asked)
+                    })
+                },
+            )
     }
 
     /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.
@@ -319,7 +339,7 @@ impl<'c> Cover<'c> {
         let access = self.program.method(method).access;
         let class = self.program.header(self.program.class_of(method));
         let is_hidden = !(access.is_public() || access.is_protected()) || !class.access.is_public();
-        if climb == 0 || !is_hidden {
+        if climb == 0 || !is_hidden && (access.is_public() || !self.by_known) {
             return Some(Vec::new());
         }
         if !asked.insert(method) {

@@ -13,6 +13,7 @@ pub mod thread;
 mod annotation;
 mod atomic;
 mod behind;
+mod bodies;
 mod calls;
 mod class;
 mod control;

@@ -28,7 +28,7 @@ use finding::Finding;
 use program::{MethodId, Whole};
 use rayon::prelude::*;
 
-use crate::{Check, Checked, Detector};
+use crate::{Check, Checked, Detector, Options};
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "causal-views",
@@ -37,7 +37,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     check: Check::Whole(check),
 };
 
-fn check(whole: &Whole<'_>) -> Checked {
+fn check(whole: &Whole<'_>, _: &Options) -> Checked {
     let findings = if whole.settings.paper { as_in_the_paper(whole) } else { refined(whole) };
     Checked { findings, unreadable: Vec::new() }
 }

@@ -12,15 +12,16 @@ use program::{Ground, LockKind, MethodId, Program, Root, Step, Variable};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::Options;
 use super::analysis::{Analysis, Witness};
 use super::explain::{Explaining, Told};
 use super::feasible::Feasible;
 use super::local::Locals;
+use super::receiver::is_one_object;
 use super::relation::Relations;
 use super::state::Holder;
 use super::summary::Via;
 use super::ties::{Registers, Ties};
+use crate::Options;
 use crate::threads::{is_shared, run_at_once};
 
 /// What was found out about a pair.
@@ -28,6 +29,8 @@ use crate::threads::{is_shared, run_at_once};
 pub(super) struct Judgement {
     /// Nothing breaks today.
     pub(super) is_style: bool,
+    /// The sections have little to do with each other: not told where threads that nobody sees must meet.
+    pub(super) is_weak: bool,
     /// What the witness guards: `pkg.Foo.field`.
     pub(super) variables: BTreeSet<String>,
     /// Those of them that nothing keeps other threads from writing in between, and who writes them.
@@ -36,15 +39,20 @@ pub(super) struct Judgement {
     pub(super) interference: Option<(Place, String)>,
 }
 
-pub(super) fn findings(analysis: &Analysis<'_>, ground: &Ground<'_>, options: Options) -> Vec<Finding> {
-    let chosen: Vec<(&Witness, Judgement)> = if options.paper {
+pub(super) fn findings(analysis: &Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<Finding> {
+    let chosen: Vec<(&Witness, Judgement)> = if options.lock_pattern.paper {
         by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     } else {
         let judged = judged(analysis, ground, options);
         if !judged.is_empty() {
             ground.threads();
         }
-        judged.into_par_iter().filter(|(witness, judgement)| may_happen(ground, witness, judgement)).collect()
+        let ranked = judged.into_par_iter().filter_map(|(witness, judgement)| {
+            let is_doubtful = judgement.is_weak && ground.threads().is_from_outside(witness.method);
+            let is_told = may_happen(ground, witness, &judgement) && (options.notes || !is_doubtful);
+            is_told.then_some((witness, Judgement { is_style: judgement.is_style || is_doubtful, ..judgement }))
+        });
+        ranked.collect()
     };
     chosen.par_iter().filter_map(|(witness, judgement)| explain(analysis, witness, judgement)).collect()
 }
@@ -88,7 +96,7 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
     }
 }
 
-fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: Options) -> Vec<(&'a Witness, Judgement)> {
+fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<(&'a Witness, Judgement)> {
     let possible = possible(analysis);
     let relations = Relations::of(analysis, ground, &possible);
     let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
@@ -98,10 +106,11 @@ fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: Options)
         .filter_map(|(candidate, judgement)| Some((candidate.witness, judgement?)))
         .filter(|(_, judgement)| options.notes || !judgement.is_style)
         .collect();
-    // Errors before style; the nearest context first; of several first places the earliest.
+    // Errors before what is weak, and that before style; the nearest context first; of several first places the earliest.
     order.sort_by_key(|(witness, judgement)| {
         (
             judgement.is_style,
+            judgement.is_weak,
             witness.calls.len(),
             witness.pair.first == witness.pair.second,
             depth(analysis, witness),
@@ -175,7 +184,7 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     for (_, witness) in order {
         let pair = witness.pair;
         // Takings that are many calls away, or a context that is, convince nobody.
-        if may_be_context(analysis, witness) {
+        if may_be_context(analysis, witness) || !is_one_object(analysis, witness) {
             continue;
         }
         if !pairs.insert(pair) || witness.calls.len() > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32 {

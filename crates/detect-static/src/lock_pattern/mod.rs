@@ -22,6 +22,7 @@ mod name;
 mod oracle;
 mod owner;
 mod prepare;
+mod receiver;
 mod relation;
 mod relevant;
 mod results;
@@ -52,13 +53,10 @@ pub struct Options {
     pub paper: bool,
     /// Any two locks that are taken one after the other, not only one lock twice.
     pub variant: bool,
-    /// Pairs that nobody can break today, too, as notes.
-    pub notes: bool,
 }
 
 fn check(ground: &Ground<'_>, options: &crate::Options) -> Checked {
-    let options = options.lock_pattern;
-    let analysis = Analysis::of(ground.program, &ground.calls, options);
+    let analysis = Analysis::of(ground.program, &ground.calls, options.lock_pattern);
     let findings = judge::findings(&analysis, ground, options);
     Checked { findings, unreadable: analysis.unreadable }
 }

@@ -133,6 +133,7 @@ impl<'r> Relations<'r> {
         let mut stakes = self.stakes(candidate, &sides);
         if stakes.is_empty() && self.writes_parts(witness, &sides) {
             stakes.variables.extend(self.together(witness, &sides));
+            stakes.is_weak = is_below(witness);
         }
         let changed = stakes
             .variables
@@ -145,6 +146,7 @@ impl<'r> Relations<'r> {
         let is_style = is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
         Some(Judgement {
             is_style,
+            is_weak: stakes.is_weak,
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
             open: open.into_iter().map(|variable| (variable, self.writers(variable))).collect(),
             interference,
@@ -219,6 +221,7 @@ impl<'r> Relations<'r> {
             return stakes;
         }
         add(&mut stakes, &sides.meet(program));
+        stakes.is_weak = stakes.is_empty() && is_below(witness);
         if candidate.ties.carried {
             let reads = sides.accesses(sides.first).filter(|(_, access)| !access.is_write);
             add(&mut stakes, &reads.map(|(id, _)| id).collect());
@@ -408,6 +411,11 @@ impl<'r> Relations<'r> {
     pub(super) fn cover(&self) -> Cover<'_> {
         Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
     }
+}
+
+/// Whether the lock is taken in methods that are called: what they do there, they do for many callers.
+fn is_below(witness: &Witness) -> bool {
+    [witness.pair.first, witness.pair.second].iter().any(|via| !matches!(via, Via::Own(_)))
 }
 
 /// Whether no code that nobody sees can call a method.

@@ -13,6 +13,9 @@ pub(super) struct Stakes {
     pub(super) variables: BTreeSet<Variable>,
     /// Something without a name in the program: the contents of an object that the method was given.
     pub(super) has_unnamed: bool,
+    /// Only what one round of a loop leaves to the next, what is written and used again, or parts that are written one
+    /// after the other, in methods that are called: much correct code is like that.
+    pub(super) is_weak: bool,
 }
 
 impl Stakes {

@@ -4,7 +4,7 @@ use location::MethodName;
 use program::outline::{Action, EventId};
 use program::sharing::{FieldAccess, Part, Sharing};
 use program::thread::{At, EntryId, EntryKind};
-use program::{MethodId, Variable, Whole};
+use program::{FieldId, MethodId, Program, Variable, Whole};
 
 /// More callers than this are not asked.
 const MAX_CALLERS: usize = 100;
@@ -114,18 +114,22 @@ fn is_started_unseen(whole: &Whole<'_>, method: MethodId, sharing: Sharing) -> b
     false
 }
 
-/// Whether nothing but the chance of two callers speaks for sharing: a container that locks by itself only because old
-/// ones all did, in an object that does nothing else for threads.
+/// Whether nothing but the chance of two callers speaks for sharing.
 fn is_merely_assumed(whole: &Whole<'_>, variable: Variable, sharing: Sharing) -> bool {
     let (Variable::Held(field), Sharing::Shared(overlap)) = (variable, sharing) else { return false };
     let program = whole.program;
     let is_assumed = [overlap.first, overlap.second]
         .iter()
         .all(|process| whole.threads().entry(*process).kind == EntryKind::Callers);
+    is_assumed && is_by_habit(program, field)
+}
+
+/// Whether a field holds a container that locks by itself only because old ones all did, in an object that does nothing
+/// else for threads.
+pub(super) fn is_by_habit(program: &Program, field: FieldId) -> bool {
     let declared = program.field(field);
     let class = program.class_of_field(field);
-    is_assumed
-        && !declared.access.is_static()
+    !declared.access.is_static()
         && LEGACY.contains(&program.names.text(declared.descriptor))
         && !program.methods_of(class).any(|method| program.may_lock(method))
         && !program.fields_of(class).any(|field| {

@@ -17,6 +17,11 @@ pub(super) fn explain(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Fin
     Telling::new(whole, method).stale(stale)
 }
 
+/// The same of a stale use that little speaks for.
+pub(super) fn explain_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Finding {
+    Finding { severity: Severity::Note, ..explain(whole, method, stale) }
+}
+
 pub(super) fn explain_late(whole: &Whole<'_>, method: MethodId, late: &LateUse) -> Option<Finding> {
     Telling::new(whole, method).late(late)
 }

@@ -1,7 +1,9 @@
 //! Acts on old answers that do no harm: what is done twice is done once, is gone either way, or is always the same.
 
 use location::Symbol;
-use program::outline::{Action, Object};
+use program::ir::CallKind;
+use program::model::Revalidation;
+use program::outline::{Action, Argument, Object};
 use program::summary::{Access, Root};
 use program::{Place, Variable};
 
@@ -31,6 +33,26 @@ impl Looking<'_> {
                 || !write.is_mapped && comes_from(&write.address, stale.read))
     }
 
+    /// One method, called twice, that looks and acts by itself each time: it would have acted anyway, as a getter does that
+    /// makes what it yields.
+    pub(super) fn is_of_callee(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        stale.how == Use::Decides
+            && read.event != write.event
+            && read.spot.method == write.spot.method
+            && read.spot.method != self.whole.program.method_name(self.method)
+            && self.summary.accesses.iter().any(|look| {
+                !look.is_write
+                    && look.event == write.event
+                    && look.spot.method == write.spot.method
+                    && look.spot != write.spot
+            })
+            && write.control.iter().any(|influence| match influence.root {
+                Root::Access(asked) => self.access(asked).event == write.event,
+                Root::Parameter(_) => false,
+            })
+    }
+
     /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would
     /// have done anyway.
     pub(super) fn is_asked_twice(&self, stale: &Stale, write: &Access) -> bool {
@@ -43,6 +65,36 @@ impl Looking<'_> {
             ) => stale.how == Use::Decides && first == second && one.len() == 1 && one[0].name.same(&other[0].name),
             _ => false,
         }
+    }
+
+    /// `if (!map.containsKey(key)) map.putIfAbsent(key, new Entry());`: what is put only where there is nothing, and goes
+    /// nowhere else, is there once, whoever has put it.
+    pub(super) fn is_left_to_first(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let Action::Call { method, arguments, .. } = &outline.events[write.event.index()].action else { return false };
+        let model = self.whole.calls.model(self.whole.program, *method, method.class);
+        let is_refused =
+            model.is_some_and(|model| model.key.is_some() && model.revalidates == Some(Revalidation::ByResult));
+        let Some([Object::New { register, .. }]) = arguments.last().map(|put| put.objects.as_slice()) else {
+            return false;
+        };
+        let is_it = |object: &Object| matches!(object, Object::New { register: other, .. } if other == register);
+        let has = |argument: &Argument| argument.objects.iter().any(is_it);
+        let is_elsewhere = outline.events.iter().enumerate().any(|(index, event)| match &event.action {
+            Action::Call { kind, arguments, .. } => {
+                // Its constructor has it first.
+                let skip = usize::from(*kind == CallKind::Special && arguments.first().is_some_and(has));
+                index != write.event.index() && arguments.iter().skip(skip).any(has)
+            }
+            Action::Write { stored, .. } => has(stored),
+            Action::Lambda { arguments, .. } => arguments.iter().any(has),
+            Action::Read { .. } | Action::Wait(_) => false,
+        });
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && is_refused
+            && !is_elsewhere
+            && !outline.returned.iter().any(is_it)
     }
 
     /// A value that never changes, computed from the object alone when it is first asked for and kept in a volatile field:

@@ -24,12 +24,15 @@ mod rules;
 mod skew;
 mod strict;
 mod validated;
+mod way;
+mod weak;
 
 use finding::Finding;
 use program::Whole;
 use rayon::prelude::*;
 
-use crate::{Check, Checked, Detector};
+use crate::{Check, Checked, Detector, Options};
+use rules::Standing;
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "stale-values",
@@ -38,16 +41,21 @@ pub(crate) const DETECTOR: Detector = Detector {
     check: Check::Whole(check),
 };
 
-fn check(whole: &Whole<'_>) -> Checked {
+fn check(whole: &Whole<'_>, options: &Options) -> Checked {
     whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
     let decided = skew::decided(whole, &methods);
     let findings = methods
         .par_iter()
         .flat_map_iter(|method| {
-            let stale = rules::stale_uses(whole, *method, &decided);
+            let mut stale = rules::stale_uses(whole, *method, &decided, Standing::Told);
             let mut findings: Vec<Finding> =
                 stale.iter().map(|stale| explain::explain(whole, *method, stale)).collect();
+            if options.notes || whole.settings.strict {
+                let weak = rules::stale_uses(whole, *method, &decided, Standing::Weak);
+                findings.extend(weak.iter().map(|stale| explain::explain_weak(whole, *method, stale)));
+                stale.extend(weak);
+            }
             if whole.settings.strict {
                 let late = strict::late_uses(whole, *method, &stale);
                 findings.extend(late.iter().filter_map(|late| explain::explain_late(whole, *method, late)));
@@ -60,13 +68,23 @@ fn check(whole: &Whole<'_>) -> Checked {
     Checked { findings, unreadable: Vec::new() }
 }
 
+/// What is not told unless it is asked for: a run can say more.
+pub(crate) fn weak(whole: &Whole<'_>) -> Vec<Finding> {
+    of_standing(whole, Standing::Weak)
+}
+
 /// What would be findings if the code were wrong about locks and threads: questions to a run.
 pub(crate) fn doubtful(whole: &Whole<'_>) -> Vec<Finding> {
+    of_standing(whole, Standing::Doubtful)
+}
+
+fn of_standing(whole: &Whole<'_>, standing: Standing) -> Vec<Finding> {
     whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
     let decided = skew::decided(whole, &methods);
     let asked = methods.par_iter().flat_map_iter(|method| {
-        rules::doubtful_uses(whole, *method, &decided).into_iter().map(|stale| explain::explain(whole, *method, &stale))
+        let stale = rules::stale_uses(whole, *method, &decided, standing);
+        stale.into_iter().map(|stale| explain::explain(whole, *method, &stale))
     });
     asked.collect()
 }

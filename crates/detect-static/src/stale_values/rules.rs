@@ -2,7 +2,7 @@
 
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{HeldLock, LockKind, MethodId, Relation, Variable, Whole};
+use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 
 use super::skew::Decided;
 use super::{contention, idioms};
@@ -37,17 +37,19 @@ pub(super) struct Looking<'l> {
     pub(super) summary: &'l Summary,
 }
 
-/// The stale uses that come together in this method: one for each variable, the one that says most.
-pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
-    chosen(whole, method, decided, true)
+/// How much speaks for a mistake.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Standing {
+    /// Other threads can get in between, and the code shows that they do come there.
+    Told,
+    /// They could, but nothing shows that one object is ever used by two of them.
+    Weak,
+    /// It would be a mistake if they could, which the code speaks against.
+    Doubtful,
 }
 
-/// Those that would be mistakes if other threads could get in between, which the code speaks against.
-pub(super) fn doubtful_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided) -> Vec<Stale> {
-    chosen(whole, method, decided, false)
-}
-
-fn chosen(whole: &Whole<'_>, method: MethodId, decided: &Decided, are_exposed: bool) -> Vec<Stale> {
+/// The stale uses of this standing that come together in this method: one for each variable, the one that says most.
+pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided, wanted: Standing) -> Vec<Stale> {
     let Some(looking) = Looking::at(whole, method) else { return Vec::new() };
     let summary = looking.summary;
     let mut found = looking.candidates();
@@ -65,7 +67,7 @@ fn chosen(whole: &Whole<'_>, method: MethodId, decided: &Decided, are_exposed: b
         let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
             && looking.is_wrong(&stale, belong_together)
-            && looking.is_exposed(&stale) == are_exposed
+            && looking.standing(&stale, skewed.contains(&stale)) == wanted
         {
             kept.push(stale);
         }
@@ -312,9 +314,19 @@ impl Looking<'_> {
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 
+    fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
+        if !self.is_exposed(stale) {
+            Standing::Doubtful
+        } else if self.is_weak(stale, is_skewed) {
+            Standing::Weak
+        } else {
+            Standing::Told
+        }
+    }
+
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
-        !self.is_covered(stale)
+        !self.is_covered(stale, &self.cover())
             && !self.is_owned(self.access(stale.read))
             && !self.is_owned(self.access(stale.write))
             && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
@@ -353,11 +365,14 @@ impl Looking<'_> {
         }
     }
 
+    pub(super) fn cover(&self) -> Cover<'_> {
+        self.whole.cover().among(self.whole.threads())
+    }
+
     /// Whether something excludes all other writers from the read to the write: a lock held over both, here or by
     /// whoever calls the method.
-    fn is_covered(&self, stale: &Stale) -> bool {
+    pub(super) fn is_covered(&self, stale: &Stale, cover: &Cover<'_>) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
-        let cover = self.whole.cover().among(self.whole.threads());
         let first = &self.summary.sections[stale.first];
         let ended: Vec<usize> = write
             .value
@@ -383,6 +398,10 @@ impl Looking<'_> {
         }
         let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));
         let relations: Vec<Relation> = held.filter_map(|held| Relation::between(&read.base, &held)).collect();
-        cover.cover_together(&self.whole.variables, stale.variable, &relations)
+        let variables = &self.whole.variables;
+        cover.cover_together(variables, stale.variable, &relations)
+            || self.way(stale).is_some_and(|way| {
+                cover.cover_writes(variables, stale.variable, &relations, |place| !self.goes_against(place, way))
+            })
     }
 }

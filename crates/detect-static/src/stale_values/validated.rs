@@ -45,7 +45,7 @@ impl Looking<'_> {
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
-            if looks_again || answers || looks_at_itself {
+            if looks_again || answers || looks_at_itself || self.is_asked_by_container(stale, write) {
                 return true;
             }
         }
@@ -53,6 +53,27 @@ impl Looking<'_> {
             let [left, right] = &compared.sides;
             self.vouches(left, right, stale, write) || self.vouches(right, left, stale, write)
         })
+    }
+
+    /// Whether the write is in a function that the container runs only if it finds, at that moment, what was asked before.
+    fn is_asked_by_container(&self, stale: &Stale, write: &Access) -> bool {
+        let is_conditional = || {
+            let outline = self.whole.summaries.outline(self.method);
+            let event = outline.and_then(|outline| outline.events.get(write.event.index()));
+            matches!(event.map(|event| &event.action), Some(Action::Call { method, .. })
+                if matches!(self.whole.program.names.text(method.name), "computeIfAbsent" | "computeIfPresent"))
+        };
+        let is_act = |act: &Access| {
+            act.is_write
+                && act.is_compound
+                && act.event == write.event
+                && self.variable(act) == Some(stale.variable)
+                && act.base.same(&self.access(stale.read).base)
+        };
+        stale.variable != stale.written
+            && self.access(stale.read).is_keyed
+            && self.summary.accesses.iter().any(is_act)
+            && is_conditional()
     }
 
     /// Whether what the write is told to expect was read from the very object that was asked: an entry of a map.

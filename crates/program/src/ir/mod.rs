@@ -228,6 +228,19 @@ impl Body {
         &self.blocks[block.index()]
     }
 
+    /// Gives fields other names.
+    pub(crate) fn rename_fields(&mut self, mut renamed: impl FnMut(FieldName) -> FieldName) {
+        for instruction in &mut self.instructions {
+            if let Op::GetField { field, .. }
+            | Op::PutField { field, .. }
+            | Op::GetStatic(field)
+            | Op::PutStatic { field, .. } = &mut instruction.op
+            {
+                *field = renamed(*field);
+            }
+        }
+    }
+
     pub fn block_count(&self) -> usize {
         self.blocks.len()
     }

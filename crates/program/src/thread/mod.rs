@@ -18,6 +18,8 @@ mod site;
 mod task;
 mod times;
 
+use std::sync::OnceLock;
+
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -122,6 +124,8 @@ pub struct Threads {
     /// What code that is not here may call, in order.
     pub(crate) open: Vec<MethodId>,
     pub(crate) library: Library,
+    /// By entry: whether code that is not here has a part in it; found when it is first asked for.
+    from_outside: OnceLock<Vec<bool>>,
 }
 
 impl Threads {
@@ -154,6 +158,30 @@ impl Threads {
     /// Whether processes of two entries, or two of one, can run at the same time.
     pub fn overlap(&self, first: EntryId, second: EntryId) -> bool {
         self.overlaps[first.index()].contains(second.index())
+    }
+
+    /// Whether a method may be run by a thread of code that is not here: called by it, or started, over however many
+    /// threads.
+    pub fn is_from_outside(&self, method: MethodId) -> bool {
+        let from_outside = self.from_outside.get_or_init(|| self.entries_from_outside());
+        self.of_method(method).iter().any(|entry| from_outside[entry.index()])
+    }
+
+    fn entries_from_outside(&self) -> Vec<bool> {
+        let is_unseen = |entry: &Entry| matches!(entry.kind, EntryKind::Callers | EntryKind::Framework);
+        let mut outside: Vec<bool> = self.entries.iter().map(is_unseen).collect();
+        loop {
+            let is_started = |entry: &Entry| {
+                let mut starters = entry.sites.iter().flat_map(|site| self.of_method(site.at.method));
+                starters.any(|starter| outside[starter.index()])
+            };
+            let next: Vec<bool> =
+                self.entries.iter().zip(&outside).map(|(entry, known)| *known || is_started(entry)).collect();
+            if next == outside {
+                return outside;
+            }
+            outside = next;
+        }
     }
 
     /// How an event of a method, when `process` runs it, is ordered with all processes of `other`.

@@ -1,0 +1,82 @@
+//! Which way an act changes how much there is. A question that was asked to add something goes wrong when others add, and
+//! one that was asked to take something when others take; what they do the other way makes it truer.
+
+use program::outline::{Action, Object};
+use program::summary::Access;
+use program::{MethodId, Place};
+
+use super::rules::{Looking, Stale, Use};
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    Up,
+    Down,
+}
+
+const UP: [&str; 11] = [
+    "add",
+    "addAll",
+    "addElement",
+    "addFirst",
+    "addLast",
+    "getAndIncrement",
+    "incrementAndGet",
+    "offer",
+    "offerFirst",
+    "offerLast",
+    "push",
+];
+
+const DOWN: [&str; 14] = [
+    "clear",
+    "decrementAndGet",
+    "drainTo",
+    "getAndDecrement",
+    "poll",
+    "pollFirst",
+    "pollLast",
+    "pop",
+    "remove",
+    "removeAll",
+    "removeFirst",
+    "removeLast",
+    "take",
+    "takeFirst",
+];
+
+impl Looking<'_> {
+    /// The way of an act that a question about the whole decides on: how many there are, whether there are any.
+    pub(super) fn way(&self, stale: &Stale) -> Option<Way> {
+        let is_of_whole = stale.how == Use::Decides
+            && stale.variable == stale.written
+            && stale.first != stale.second
+            && !self.access(stale.read).is_keyed;
+        is_of_whole.then(|| self.way_of(self.access(stale.write)))?
+    }
+
+    /// Whether a write changes the amount in the other way.
+    pub(super) fn goes_against(&self, place: &Place, way: Way) -> bool {
+        let summary = self.whole.summaries.summary(place.method);
+        let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
+        write.and_then(|write| self.way_of(write)).is_some_and(|other| other != way)
+    }
+
+    fn way_of(&self, write: &Access) -> Option<Way> {
+        let program = self.whole.program;
+        let method: MethodId = self.whole.calls.hierarchy.resolve_name(program, write.spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        let event = outline.events.iter().find(|event| event.pc == write.spot.pc)?;
+        let Action::Call { method, arguments, .. } = &event.action else { return None };
+        match program.names.text(method.name) {
+            // An amount that is known.
+            "addAndGet" | "getAndAdd" => match arguments.last()?.objects.as_slice() {
+                [Object::Int(amount)] if *amount > 0 => Some(Way::Up),
+                [Object::Int(amount)] if *amount < 0 => Some(Way::Down),
+                _ => None,
+            },
+            name if UP.contains(&name) => Some(Way::Up),
+            name if DOWN.contains(&name) => Some(Way::Down),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! What is not told unless it is asked for: nothing shows that two threads ever use the same object at once.
+//!
+//! Where all threads are known, those that meet at a variable are known, too. Code that is called from outside is called
+//! by threads that nobody sees, and most objects of a server are with one of them at a time: a connection, a request.
+//! There the code itself must show that an object is shared.
+
+use location::MethodName;
+use program::ir::CallKind;
+use program::outline::{Action, Member};
+use program::summary::Access;
+use program::{FieldId, LockKind, MethodId, Mode, Variable};
+
+use super::contention::is_by_habit;
+use super::rules::{Looking, Stale, Use};
+
+impl Looking<'_> {
+    /// Whether too little speaks for a mistake to tell of it unasked.
+    pub(super) fn is_weak(&self, stale: &Stale, is_skewed: bool) -> bool {
+        self.whole.threads().is_from_outside(self.method)
+            && (self.is_beside(stale, is_skewed)
+                || self.is_lone_volatile(stale, is_skewed)
+                || self.is_old_container(stale)
+                || self.is_far(stale)
+                || self.is_shared_act(stale)
+                || self.is_covered(stale, &self.cover().by_known_callers()))
+    }
+
+    /// Whether a variable of one class is read and one of another class is written, or a container is asked and something
+    /// else written: some section that touches both is little to say that they belong together. What is asked before a
+    /// wait is waited for, and variables that two methods check crosswise are not there by chance.
+    fn is_beside(&self, stale: &Stale, is_skewed: bool) -> bool {
+        let owner = |variable: Variable| self.whole.program.class_of_field(variable.field());
+        let is_crosswise = is_skewed && !self.is_handled(stale.variable.field());
+        let is_of_container = matches!(stale.variable, Variable::Held(_));
+        stale.first != stale.second
+            && stale.variable != stale.written
+            && !is_crosswise
+            && (is_of_container || owner(stale.variable) != owner(stale.written))
+    }
+
+    /// Whether what is asked or what is done is more than two calls away: on the way there it is asked and done for many
+    /// reasons.
+    fn is_far(&self, stale: &Stale) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        let is_away = |access: &Access| {
+            let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+            match event.map(|event| &event.action) {
+                Some(Action::Call { kind, method, .. }) => self.is_away(*kind, *method, access.spot.method),
+                _ => false,
+            }
+        };
+        stale.how == Use::Decides && [stale.read, stale.write].into_iter().any(|access| is_away(self.access(access)))
+    }
+
+    /// Whether a call leads to a method only over more than one other. What a call of the library does is done here, and
+    /// functions that it is given are where they are written.
+    fn is_away(&self, kind: CallKind, called: MethodName, wanted: MethodName) -> bool {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let is_it = |method: &MethodId| program.method_name(*method) == wanted;
+        let targets = calls.targets(program, kind, called);
+        wanted != program.method_name(self.method)
+            && targets.known().iter().any(|target| self.whole.summaries.outline(*target).is_some())
+            && !targets.known().iter().any(|target| is_it(target) || calls.callees(*target).iter().any(is_it))
+    }
+
+    /// Whether the write is under a lock that others can hold at the same time: something else guards what is written.
+    fn is_shared_act(&self, stale: &Stale) -> bool {
+        stale.first != stale.second && self.summary.sections[stale.second].mode == Mode::Shared
+    }
+
+    fn is_handled(&self, field: FieldId) -> bool {
+        self.whole.summaries.holdings.is_handled(self.whole.program, field)
+    }
+
+    /// Whether it is the contents of a container that would lock if nobody shared it, too.
+    fn is_old_container(&self, stale: &Stale) -> bool {
+        matches!(stale.variable, Variable::Held(field) if is_by_habit(self.whole.program, field))
+    }
+
+    /// Whether it is a volatile field that nobody ever writes under a lock: it may be volatile for being handed from
+    /// thread to thread, or for being seen, and its object with one thread at a time. One that is compared and set is part
+    /// of an algorithm without locks, which looks again where it must. Two fields that two methods check crosswise are
+    /// not there by chance.
+    fn is_lone_volatile(&self, stale: &Stale, is_skewed: bool) -> bool {
+        let read = self.access(stale.read);
+        let Variable::Field(field) = stale.variable else { return false };
+        self.summary.sections[stale.first].kind == LockKind::Own
+            && (!is_skewed || self.is_handled(field))
+            && matches!(read.member, Member::Field(_))
+            && !self.whole.program.field(field).access.is_static()
+            && !self.whole.guards(field, false).locks.iter().any(|guarding| guarding.writes > 0)
+    }
+}
