@@ -58,9 +58,8 @@ final class FissureCalls {
     static final int WRITES_OPERAND = 1 << 10;
     static final int WAITS = 1 << 11;
 
-    /** Mark a pending volatile access: to a field of an object, or to a static one. */
+    /** Marks a pending volatile access. */
     private static final int VOLATILE = 256;
-    private static final int STATIC_VOLATILE = 257;
 
     private FissureCalls() {
     }
@@ -79,7 +78,7 @@ final class FissureCalls {
                 return;
             }
             FissureMore of = r.of != null ? r.of : FissureIdentity.more(s, o, r.field);
-            s.push(null, of, of.take(1), r.of != null ? STATIC_VOLATILE : VOLATILE, site);
+            s.push(r.of != null ? null : o, of, of.take(1), VOLATILE, site);
         } catch (Throwable trouble) {
             Fissure.lost(s);
         } finally {
@@ -112,7 +111,7 @@ final class FissureCalls {
                 if (access != 0) {
                     s.publish();
                 }
-                long id = s.pendingCalls[at] == STATIC_VOLATILE ? 0 : of.id;
+                long id = s.pendingObjects[at] == null ? 0 : of.id;
                 s.append(Fissure.VOLATILE + access, of.key, site, id, s.pendingNumbers[at], of.take(1));
                 forget(s, at);
             }
@@ -131,8 +130,8 @@ final class FissureCalls {
             return;
         }
         s.endSegment();
-        if (call == VOLATILE || call == STATIC_VOLATILE) {
-            long id = call == STATIC_VOLATILE ? 0 : of.id;
+        if (call == VOLATILE) {
+            long id = s.pendingObjects[at] == null ? 0 : of.id;
             s.append(Fissure.VOLATILE, of.key, s.pendingSites[at], id, s.pendingNumbers[at], of.take(1));
         } else if (isAtomic(call)) {
             s.append(Fissure.ATOMIC, of.type, s.pendingSites[at], of.id, s.pendingNumbers[at], of.take(1));
@@ -141,11 +140,9 @@ final class FissureCalls {
         }
     }
 
-    /** The state may stay: the next operation there is most often on the same, and it keeps no object alive. */
     private static void forget(FissureThread s, int at) {
-        if (s.pendingObjects[at] != null) {
-            s.pendingObjects[at] = null;
-        }
+        s.pendingObjects[at] = null;
+        s.pendingMores[at] = null;
     }
 
     // Modelled calls.
@@ -230,15 +227,15 @@ final class FissureCalls {
                     s.push(subject, null, 0, operation, site);
                 }
             }
-            case READ, WRITE, UPDATE -> contents(s, subject, operation, site, call);
+            case READ, WRITE, UPDATE -> contents(s, subject, operation, site);
             case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
                 // Which field is named is not known: all that are accessed so in one object count as one.
                 FissureMore of = FissureIdentity.more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
-                s.push(null, of, of.take(1), operation, site);
+                s.push(subject, of, of.take(1), operation, site);
             }
             case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
                 FissureMore of = FissureIdentity.more(s, subject, FissureMore.CONTENTS);
-                s.push(null, of, of.take(1), operation, site);
+                s.push(subject, of, of.take(1), operation, site);
             }
             case START -> FissureThreads.starts(s, (Thread) subject, site);
             case SIGNAL -> FissureThreads.arrive(s, FissureIdentity.more(s, subject, FissureMore.DONE), 1, site);
@@ -381,12 +378,12 @@ final class FissureCalls {
     }
 
     /** A call that touches contents begins. */
-    private static void contents(FissureThread s, Object receiver, int operation, int site, int call) {
+    private static void contents(FissureThread s, Object receiver, int operation, int site) {
         Object container = viewed(s, receiver);
         int section = s.facts(container.getClass()).section;
         if (section == FissureClass.OWN) {
             FissureMore of = FissureIdentity.more(s, container, FissureMore.CONTENTS);
-            s.push((call & WAITS) != 0 ? container : null, of, of.take(1), operation, site);
+            s.push(container, of, of.take(1), operation, site);
         } else if (section == FissureClass.ON_MONITOR && container == receiver) {
             s.expected = container;
             s.expectedAccess = operation - READ;

@@ -425,13 +425,8 @@ final class FissureThread extends FissureBuffer {
             pending = half;
         }
         int at = pending++;
-        // The collector is told of each store of a reference.
-        if (pendingObjects[at] != object) {
-            pendingObjects[at] = object;
-        }
-        if (pendingMores[at] != more) {
-            pendingMores[at] = more;
-        }
+        pendingObjects[at] = object;
+        pendingMores[at] = more;
         pendingNumbers[at] = number;
         pendingCalls[at] = call;
         pendingSites[at] = site;

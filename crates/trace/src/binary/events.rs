@@ -38,9 +38,8 @@ const ARM_END: u8 = 18;
 const NEW: u8 = 19;
 const LOST: u8 = 20;
 const UNIT_BEGIN_PLAIN: u8 = 21;
-/// In a stream: the thread's segments counted up to here. No event.
+/// In a stream: the thread's segments counted up to here, or the next one begins. No events.
 const SEGMENT: u8 = 22;
-/// In a stream: the next of them begins here. No event.
 const NEXT_SEGMENT: u8 = 23;
 
 /// What a thread's stream says about the place of an event among the events of other threads.
@@ -92,14 +91,11 @@ impl Encoder {
     }
 
     #[inline]
-    pub(super) fn segment(&mut self, segment: u64) {
-        self.bytes.push(SEGMENT | SAME_SITE);
-        put(&mut self.bytes, segment);
-    }
-
-    #[inline]
-    pub(super) fn next_segment(&mut self) {
-        self.bytes.push(NEXT_SEGMENT | SAME_SITE);
+    pub(super) fn segment(&mut self, segment: u64, is_next: bool) {
+        self.bytes.push(if is_next { NEXT_SEGMENT } else { SEGMENT } | SAME_SITE);
+        if !is_next {
+            put(&mut self.bytes, segment);
+        }
     }
 
     #[inline]
@@ -317,7 +313,6 @@ pub(super) struct Decoder {
     position: usize,
     thread: ThreadId,
     site: SiteId,
-    /// In a stream, once it was told.
     segment: u64,
 }
 

@@ -123,10 +123,9 @@ impl ThreadEvents {
     /// Adds an event of the thread, with its segment and its order.
     #[inline]
     pub fn push(&mut self, event: &Event, segment: u64, order: Order) {
-        match self.segment {
-            Some(last) if last == segment => {}
-            Some(last) if last.checked_add(1) == Some(segment) => self.encoder.next_segment(),
-            _ => self.encoder.segment(segment),
+        if self.segment != Some(segment) {
+            let next = self.segment.and_then(|last| last.checked_add(1));
+            self.encoder.segment(segment, next == Some(segment));
         }
         self.segment = Some(segment);
         self.encoder.event(&Event { thread: self.thread, ..*event });
