@@ -7,6 +7,7 @@
 use location::MethodName;
 use program::ir::CallKind;
 use program::outline::{Action, Member};
+use program::sharing::Part;
 use program::summary::Access;
 use program::{FieldId, LockKind, MethodId, Mode, Variable};
 
@@ -31,7 +32,7 @@ impl Looking<'_> {
     fn is_beside(&self, stale: &Stale, is_skewed: bool) -> bool {
         let owner = |variable: Variable| self.whole.program.class_of_field(variable.field());
         let is_crosswise = is_skewed && !self.is_handled(stale.variable.field());
-        let is_of_container = matches!(stale.variable, Variable::Held(_));
+        let is_of_container = matches!(stale.variable, Variable::Held(_) | Variable::Within(_));
         stale.first != stale.second
             && stale.variable != stale.written
             && !is_crosswise
@@ -88,6 +89,6 @@ impl Looking<'_> {
             && (!is_skewed || self.is_handled(field))
             && matches!(read.member, Member::Field(_))
             && !self.whole.program.field(field).access.is_static()
-            && !self.whole.guards(field, false).locks.iter().any(|guarding| guarding.writes > 0)
+            && !self.whole.guards(field, Part::Itself).locks.iter().any(|guarding| guarding.writes > 0)
     }
 }
