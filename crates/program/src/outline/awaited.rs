@@ -1,6 +1,7 @@
-//! Loops that wait for something: what comes after them happens only because the answer was yes.
+//! Loops that wait or look for something: what comes after them happens only because the answer was yes.
 //!
-//! Nothing branches around the code behind `while (open) wait();`, and still it relies on what the loop has asked.
+//! Nothing branches around the code behind `while (open) wait();`, and still it relies on what the loop has asked. So does
+//! what comes behind `while (!block.hasRoom()) block = next(block);`.
 
 use super::{Action, Event, EventId, Member, Origin, Outline, Sources};
 use crate::Program;
@@ -26,12 +27,14 @@ pub(super) fn awaited(program: &Program, body: &Body, outline: &Outline, in_cycl
         }
         let members = members(outline, block);
         let is_exit = outline.blocks.successors(block).any(|next| !next.is_exceptional && !members[next.block]);
-        if is_exit && waits(program, outline, number as u32, &members, &condition.sources) {
+        let Some(waiting) = waits(program, outline, number as u32, &members, &condition.sources) else { continue };
+        if is_exit {
             let follows = follows(outline, block, &members);
             let mut returns = body.blocks().filter(|(block, _)| {
                 body.terminator(*block).is_some_and(|last| matches!(body.op(last), Op::Return(_)))
             });
-            let is_returned = returns.all(|(block, _)| follows[block.index()]);
+            // Who asks for something that will do gets an answer, as from any other question, and no promise.
+            let is_returned = waiting == Waiting::Pausing && returns.all(|(block, _)| follows[block.index()]);
             found.push(Awaited { condition: number as u32, follows, is_returned });
         }
     }
@@ -84,8 +87,16 @@ fn members(outline: &Outline, block: usize) -> Vec<bool> {
     members
 }
 
-/// Whether a loop does nothing but wait, or waits on a lock.
-fn waits(program: &Program, outline: &Outline, condition: u32, members: &[bool], asked: &Sources) -> bool {
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// The same question again, until the answer is another.
+    Pausing,
+    /// The same question about one thing after the other.
+    Looking,
+}
+
+/// Whether a loop does nothing but wait or look for something that will do, or waits on a lock.
+fn waits(program: &Program, outline: &Outline, condition: u32, members: &[bool], asked: &Sources) -> Option<Waiting> {
     let inside = || outline.events.iter().enumerate().filter(|(_, event)| members[event.block as usize]);
     let is_asked = |id: usize| asked.iter().any(|source| source.origin == Origin::Event(EventId(id as u32)));
     // A step from one thing to the next is no question asked again.
@@ -104,16 +115,34 @@ fn waits(program: &Program, outline: &Outline, condition: u32, members: &[bool],
     for (id, event) in inside() {
         has_asked |= is_asked(id);
         if is_wait(event) {
-            return true;
+            return Some(Waiting::Pausing);
         }
     }
-    has_asked
-        && inside().all(|(id, event)| match &event.action {
-            Action::Call { method, .. } => is_asked(id) || is_pause(program, *method),
+    // The next one to ask about.
+    let is_next = |id: usize| {
+        let origin = Origin::Event(EventId(id as u32));
+        inside().filter(|(asked, _)| is_asked(*asked)).any(|(_, event)| match &event.action {
+            Action::Call { arguments, .. } => {
+                arguments.iter().any(|argument| argument.sources.iter().any(|source| source.origin == origin))
+            }
+            _ => false,
+        })
+    };
+    let mut waiting = Some(Waiting::Pausing).filter(|_| has_asked);
+    for (id, event) in inside() {
+        let is_fit = match &event.action {
+            Action::Call { method, .. } if is_asked(id) || is_pause(program, *method) => true,
+            Action::Call { .. } if is_next(id) => {
+                waiting = waiting.map(|_| Waiting::Looking);
+                true
+            }
+            Action::Call { .. } | Action::Write { .. } | Action::Lambda { .. } => false,
             Action::Read { address, .. } => is_same(address),
             Action::Wait(_) => true,
-            Action::Write { .. } | Action::Lambda { .. } => false,
-        })
+        };
+        waiting = waiting.filter(|_| is_fit);
+    }
+    waiting
 }
 
 /// Whether a call only lets time pass.
