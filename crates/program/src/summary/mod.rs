@@ -20,6 +20,7 @@ mod instantiate;
 mod library;
 mod order;
 mod returned;
+mod summaries;
 mod taken;
 mod uses;
 mod waits;
@@ -32,13 +33,13 @@ use location::{ClassName, MethodName};
 use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, NameStep, SectionSet};
 
-pub use compose::Summaries;
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
 pub use influences::{Comparisons, Influences};
 pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
 pub(crate) use order::components_of;
+pub use summaries::Summaries;
 pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;

@@ -1,0 +1,122 @@
+//! Summaries of all methods that were asked for, callees first.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::Summary;
+use super::compose::Compose;
+use super::holding::Holdings;
+use super::order::{components, levels};
+use crate::calls::Calls;
+use crate::class::{MethodId, Program};
+use crate::outline::Outline;
+use crate::outlines::OutlineCache;
+
+/// Rounds within a component of methods that call each other.
+const ROUNDS: usize = 3;
+
+/// Outlines and summaries of all methods that were asked for.
+pub struct Summaries {
+    pub outlines: Arc<OutlineCache>,
+    /// By method: whether it was asked for.
+    wanted: Vec<bool>,
+    /// Outlines of methods that are atomic.
+    enclosed: FxHashMap<MethodId, Outline>,
+    summaries: Vec<Option<Box<Summary>>>,
+    pub holdings: Holdings,
+}
+
+impl Summaries {
+    /// Outlines and summarises the methods that `wanted` accepts; each of `atomic` is one section.
+    pub fn of(
+        program: &Program,
+        calls: &Calls,
+        outlines: Arc<OutlineCache>,
+        atomic: &[MethodId],
+        wanted: impl Fn(MethodId) -> bool,
+    ) -> Summaries {
+        let count = program.known_method_count();
+        let wanted: Vec<bool> = (0..count as u32).map(|method| wanted(MethodId(method))).collect();
+        outlines.make(program, |method| wanted[method.index()]);
+        let mut enclosed = FxHashMap::default();
+        for method in atomic.iter().filter(|method| wanted[method.index()]) {
+            if let Some(mut outline) = outlines.made(*method).cloned() {
+                crate::atomic::enclose(program, &mut outline);
+                enclosed.insert(*method, outline);
+            }
+        }
+        let holdings = Holdings::default();
+        let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings };
+        all.holdings = Holdings::of(program, calls, program.methods().filter_map(|method| all.outline(method)));
+        all.summaries.resize_with(count, || None);
+        for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
+            let done: Vec<Vec<(MethodId, Summary)>> =
+                level.par_iter().map(|component| all.component(program, calls, component)).collect();
+            for (method, summary) in done.into_iter().flatten() {
+                all.summaries[method.index()] = Some(Box::new(summary));
+            }
+        }
+        all
+    }
+
+    pub fn summary(&self, method: MethodId) -> Option<&Summary> {
+        self.summaries[method.index()].as_deref()
+    }
+
+    pub fn outline(&self, method: MethodId) -> Option<&Outline> {
+        if !self.wanted[method.index()] {
+            return None;
+        }
+        self.enclosed.get(&method).or_else(|| self.outlines.made(method))
+    }
+
+    fn component(&self, program: &Program, calls: &Calls, members: &[MethodId]) -> Vec<(MethodId, Summary)> {
+        let compose = Compose { program, calls, holdings: &self.holdings, component: members };
+        if let [only] = *members
+            && !calls.callees(only).contains(&only)
+        {
+            let outline = self.outline(only).into_iter();
+            return outline.map(|outline| (only, compose.of(only, outline, &|method| self.summary(method)))).collect();
+        }
+        let mut done: Vec<Option<Summary>> = vec![None; members.len()];
+        // By member: the members whose summaries it asked for, and whether its own is another than the round before.
+        let mut asked: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); members.len()];
+        let mut changed = vec![true; members.len()];
+        for round in 0..ROUNDS {
+            let next: Vec<_> = (0..members.len())
+                .into_par_iter()
+                .map(|index| {
+                    if round > 0 && !asked[index].iter().any(|other| changed[*other as usize]) {
+                        return None;
+                    }
+                    let asks: RefCell<SmallVec<[u32; 4]>> = RefCell::default();
+                    let known = |method: MethodId| match members.binary_search(&method) {
+                        Ok(other) => {
+                            asks.borrow_mut().push(other as u32);
+                            done[other].as_ref()
+                        }
+                        Err(_) => self.summary(method),
+                    };
+                    let outline = self.outline(members[index])?;
+                    let summary = compose.of(members[index], outline, &known);
+                    Some((summary, asks.into_inner()))
+                })
+                .collect();
+            changed.fill(false);
+            for (index, next) in next.into_iter().enumerate() {
+                let Some((summary, asks)) = next else { continue };
+                changed[index] = done[index].as_ref() != Some(&summary);
+                done[index] = Some(summary);
+                asked[index] = asks;
+            }
+            if !changed.contains(&true) {
+                break;
+            }
+        }
+        members.iter().zip(done).filter_map(|(member, summary)| Some((*member, summary?))).collect()
+    }
+}
