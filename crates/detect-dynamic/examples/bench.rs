@@ -108,11 +108,12 @@ impl Events {
             (Action::UnitEnd { unit: UnitId(0) }, SiteId(site + 7)),
             (Action::Release { lock: LockId(lock), mode: Mode::Exclusive, cause: Cause::Section }, SiteId(site + 6)),
         ];
+        // Which variables a lock guards is fixed, so units on one lock are in order and others do not meet. A unit uses a
+        // few of them, however many there are: a program does not do more at once because its heap is larger.
         let per_lock = (self.run.variables / Events::LOCKS).max(1);
+        let used: [u32; 4] = std::array::from_fn(|_| lock + self.random(per_lock) * Events::LOCKS);
         for _ in 0..4 + self.random(12) {
-            // Which variables a lock guards is fixed, so units on one lock are in order and others do not meet.
-            let variable = (lock + self.random(per_lock) * Events::LOCKS) % self.run.variables.max(Events::LOCKS);
-            let variable = VariableId(variable);
+            let variable = VariableId(used[self.random(used.len() as u32) as usize]);
             let place = SiteId(site + 2 + self.random(4));
             let action = if self.random(4) == 0 { Action::Write { variable } } else { Action::Read { variable } };
             plan.push((action, place));
