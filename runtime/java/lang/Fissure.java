@@ -110,7 +110,6 @@ public final class Fissure {
                 s.endSegment();
                 s.append(THREAD_END, 0, 0);
                 s.endChunk();
-                s.isOver = true;
                 FissureThreads.ended(s, Thread.currentThread());
                 FissureStates.remove(s);
             }

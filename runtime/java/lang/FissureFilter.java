@@ -110,7 +110,9 @@ final class FissureFilter {
                 if (asOne(s, array, a, write, index, site)) {
                     return;
                 }
-                words = share(a, java.lang.reflect.Array.getLength(array));
+                int length = java.lang.reflect.Array.getLength(array);
+                words = share(a, length);
+                FissureTable.keeps(8L * length);
             }
             if (index < 0 || index >= words.length) {
                 // The access will throw.
@@ -348,6 +350,7 @@ final class FissureFilter {
         FissureMore state = state(s, kind, o, of, index);
         long after;
         long reads;
+        long[] before = null;
         if (!write && !Fissure.keepsAll) {
             long last = state.reader(s.number);
             if ((last | 7) == s.full) {
@@ -370,21 +373,40 @@ final class FissureFilter {
                 long last = state.reader(s.number);
                 boolean enough = (last & ~15L) == s.word() && (last & 8) != 0;
                 // Enough only if all are kept: then the count starts anew.
-                if (last == 0 && !s.hasLearned(after) || enough) {
+                if (last == 0 && !s.knew(word) && !s.hasLearned(after) || enough) {
                     s.breakSegment();
                 }
                 long next = ((last & ~15L) == s.word() ? last : s.word()) + one(kind, false, of, base);
+                before = state.readers();
                 state.setReader(s.number, next);
                 reads = ++state.reads;
+                if ((next & 8) != 0 && !Fissure.keepsAll) {
+                    s.know(word);
+                }
                 if (isOne(kind, of, base)) {
                     after |= ALL;
+                    before = before == state.readers() ? null : before;
+                } else {
+                    before = null;
                 }
             }
         } finally {
             state.lock = 0;
         }
         append(s, kind, write, write ? Fissure.AFTER_READS : Fissure.AFTER_WORD, o, of, index, site, after, reads);
+        if (before != null) {
+            tellEnded(s, (FissureArray) of, before, index, site);
+        }
         return true;
+    }
+
+    /** Readers of an array that are over are no longer noted: who writes to it comes after this thread, and it after them. */
+    private static void tellEnded(FissureThread s, FissureArray a, long[] readers, int index, int site) {
+        for (long reader : readers) {
+            if (reader != 0 && FissureMore.isOver(reader)) {
+                append(s, Fissure.ELEMENT, false, Fissure.AFTER_WORD, null, a, index, site, reader | ALL, 0);
+            }
+        }
     }
 
     /** Whether it is an array that has one word: then it is not known to which elements the accesses of a segment were. */

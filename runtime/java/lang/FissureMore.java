@@ -44,7 +44,7 @@ class FissureMore {
     /** While the field is read by many: the word of the read that made it so, and how many reads were kept since. */
     long base;
     long reads;
-    /** Each reader's word, in a hash table by the thread's number. */
+    /** The words of readers, in a hash table by the thread's number. */
     private long[] readers;
     private int readerCount;
 
@@ -127,26 +127,62 @@ class FissureMore {
         return 0;
     }
 
-    /** With the lock held. */
+    /**
+     * With the lock held. Threads that are over make room for others; if too many are alive, the reader is not noted, and
+     * more of its reads are kept than needed.
+     */
     void setReader(int thread, long word) {
         long[] all = readers;
         if (all == null) {
             all = readers = new long[4];
-        } else if (readerCount * 2 >= all.length) {
-            long[] larger = new long[all.length * 2];
-            for (long old : all) {
-                if (old != 0) {
-                    larger[place(larger, (int) (old >>> FissureThread.THREAD_SHIFT))] = old;
-                }
-            }
-            U.storeFence();
-            all = readers = larger;
         }
         int at = place(all, thread);
         if (all[at] == 0) {
+            if (readerCount * 2 >= all.length) {
+                all = withRoom();
+                if (readerCount >= mostReaders()) {
+                    return;
+                }
+                at = place(all, thread);
+            }
             readerCount++;
         }
         all[at] = word;
+    }
+
+    /** Drops readers that are over, and makes the table as large as the others need. */
+    private long[] withRoom() {
+        long[] old = readers;
+        int count = 0;
+        for (long word : old) {
+            if (word != 0 && !isOver(word)) {
+                count++;
+            }
+        }
+        int length = 4;
+        while (length <= count * 2) {
+            length *= 2;
+        }
+        // Others may look things up meanwhile: they have the old one.
+        long[] all = new long[length];
+        for (long word : old) {
+            if (word != 0 && !isOver(word)) {
+                all[place(all, (int) (word >>> FissureThread.THREAD_SHIFT))] = word;
+            }
+        }
+        readerCount = count;
+        U.storeFence();
+        readers = all;
+        return all;
+    }
+
+    static boolean isOver(long word) {
+        return FissureStates.isOver((int) (word >>> FissureThread.THREAD_SHIFT));
+    }
+
+    /** How many readers are noted at most. */
+    int mostReaders() {
+        return 16;
     }
 
     private static int place(long[] all, int thread) {
@@ -158,7 +194,7 @@ class FissureMore {
         return at;
     }
 
-    /** With the lock held: each reader's word, and 0 in empty places. */
+    /** With the lock held: the words of the readers that are noted, and 0 in empty places. */
     long[] readers() {
         return readers;
     }

@@ -22,6 +22,10 @@ final class FissureStates {
     private static int threadCount;
     private static int goneCount;
     private static int lastThread;
+    /** A bit for each thread that is over, by its number. */
+    private static long[] over = new long[16];
+    /** How many bytes all threads together may have to remember what they know. */
+    private static final long ROOM = Runtime.getRuntime().maxMemory() / 16;
 
     static {
         // Nothing is recorded of nobody.
@@ -128,9 +132,27 @@ final class FissureStates {
         threads = other;
     }
 
+    /** Whether the thread of this number has ended, and all that it wrote is there. */
+    static boolean isOver(int number) {
+        long[] over = FissureStates.over;
+        return number >>> 6 < over.length && (over[number >>> 6] >>> number & 1) != 0;
+    }
+
+    /** Whether each of the threads could have so many bytes. */
+    static boolean hasRoomFor(long bytes) {
+        return bytes * (threadCount - goneCount) <= ROOM;
+    }
+
     static void remove(FissureThread s) {
         Fissure.spin(GLOBAL, FissureMore.LOCK);
         try {
+            int at64 = s.number >>> 6;
+            if (at64 >= over.length) {
+                long[] larger = new long[at64 * 2];
+                System.arraycopy(over, 0, larger, 0, over.length);
+                over = larger;
+            }
+            over[at64] |= 1L << s.number;
             FissureThread[] all = threads;
             int mask = all.length - 1;
             for (int at = home(s.tid, mask); all[at] != NOBODY; at = at + 1 & mask) {
