@@ -93,6 +93,17 @@ extern "system" fn Java_java_lang_Fissure_pause(_: *mut JNIEnv, _: jclass) {
 }
 
 #[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_collect(_: *mut JNIEnv, _: jclass, really: jboolean) {
+    guarded((), || {
+        if let Some(agent) = AGENT.get()
+            && really != 0
+        {
+            agent.jvmti.collect();
+        }
+    });
+}
+
+#[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_Fissure_trouble(env: *mut JNIEnv, _: jclass, what: jstring) {
     guarded((), || {
         // SAFETY: handed over by the JVM for this thread.

@@ -54,7 +54,7 @@ public final class Fissure {
     static boolean keepsAll;
 
     /** Its lock is held while the number of classes changes; it counts objects. */
-    private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    private static final FissureReads GLOBAL = new FissureReads(0, 0, 0, null);
     /** Counts fields that came to be read by many. */
     private static final FissureMore SHARED = new FissureMore(0, 0, 0, null);
     private static int lastClass;
@@ -84,6 +84,9 @@ public final class Fissure {
 
     static native void pause();
 
+    /** Collects garbage, if {@code really}. */
+    static native void collect(boolean really);
+
     static native void trouble(String what);
 
     /** Called by the agent when the JVM is up. */
@@ -97,6 +100,7 @@ public final class Fissure {
         declares("", "");
         caller();
         pause();
+        collect(false);
         trouble("");
     }
 
@@ -115,6 +119,7 @@ public final class Fissure {
             }
         } catch (Throwable trouble) {
             // The thread's end is missing in the trace, which readers can stand.
+            lost(null, trouble);
         }
     }
 
@@ -184,7 +189,7 @@ public final class Fissure {
     @ForceInline
     public static void readStatic(Object thread, int ref, int site) {
         FissureThread s = (FissureThread) thread;
-        FissureMore of = FissureRefs.ofStatic(ref);
+        FissureWord of = FissureRefs.ofStatic(ref);
         if (of != null) {
             long word = of.word;
             if ((word | 7) == s.full || word < 0 && s.knows(word)) {
@@ -197,7 +202,7 @@ public final class Fissure {
     @ForceInline
     public static void writeStatic(Object thread, int ref, int site) {
         FissureThread s = (FissureThread) thread;
-        FissureMore of = FissureRefs.ofStatic(ref);
+        FissureWord of = FissureRefs.ofStatic(ref);
         if (of == null || (of.word | 13) != s.full) {
             FissureFilter.staticField(s, ref, site, true);
         }
@@ -434,6 +439,14 @@ public final class Fissure {
     }
 
     /** Something went wrong in a probe, such as an overflow of the stack: the event is lost, and nobody else notices. */
+    static void lost(FissureThread s, Throwable trouble) {
+        lost(s);
+        if (trouble instanceof OutOfMemoryError) {
+            // To go on would fill what the application frees, again and again.
+            FissureRoom.stop();
+        }
+    }
+
     static void lost(FissureThread s) {
         if (s != null) {
             s.lost++;
@@ -454,7 +467,7 @@ public final class Fissure {
     }
 
     static int newClass(String name) {
-        spin(GLOBAL, FissureMore.LOCK);
+        spin(GLOBAL, FissureReads.LOCK);
         int number = ++lastClass;
         GLOBAL.lock = 0;
         row(1, number, name);

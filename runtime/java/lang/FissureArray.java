@@ -4,12 +4,12 @@ package java.lang;
  * State of an array: one word while threads have it one after the other or only read it; one for each element once it is
  * seen that threads write to it at the same time, or again and again in turn.
  */
-final class FissureArray extends FissureMore {
+final class FissureArray extends FissureWord {
     final FissureEntry entry;
     /** Null while the array has one word. */
     long[] words;
     /** For elements that are read by many. */
-    FissureMore[] shared;
+    FissureReads[] shared;
     /**
      * The last two owners by number, and what they had done until then. References would keep all that is known of a
      * thread as long as the array is there.
@@ -27,10 +27,10 @@ final class FissureArray extends FissureMore {
         this.entry = entry;
     }
 
-    /** While the array has one word, a write must come after each of them. */
+    /** While it has one word: it is not known to which elements the reads of a segment were. */
     @Override
-    int mostReaders() {
-        return Integer.MAX_VALUE;
+    boolean notesAll() {
+        return true;
     }
 
     /** Whether the thread had the array and lost it, and did nothing since that could have ordered the two. */

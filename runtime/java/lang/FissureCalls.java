@@ -80,7 +80,7 @@ final class FissureCalls {
             FissureMore of = r.of != null ? r.of : FissureIdentity.more(s, o, r.field);
             s.push(r.of != null ? null : o, of, of.take(1), VOLATILE, site);
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -116,7 +116,7 @@ final class FissureCalls {
                 forget(s, at);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -155,7 +155,7 @@ final class FissureCalls {
                 before(s, subject, operand, number, call, site);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -240,16 +240,14 @@ final class FissureCalls {
             case START -> FissureThreads.starts(s, (Thread) subject, site);
             case SIGNAL -> FissureThreads.arrive(s, FissureIdentity.more(s, subject, FissureMore.DONE), 1, site);
             case ACQUIRE, TRY_ACQUIRE -> {
-                FissureMore of = FissureIdentity.more(s, subject, FissureMore.DONE);
-                boolean asLock = FissureLocks.isUsedAsLock(of, subject, number, true);
+                boolean asLock = FissureLocks.isUsedAsLock(s, subject, number, true);
                 s.push(subject, asLock ? FissureIdentity.monitor(s, subject) : null, 0, operation, site);
             }
             case RELEASE -> {
-                FissureMore of = FissureIdentity.more(s, subject, FissureMore.DONE);
-                if (FissureLocks.isUsedAsLock(of, subject, number, false)) {
+                if (FissureLocks.isUsedAsLock(s, subject, number, false)) {
                     FissureSections.release(s, FissureIdentity.monitor(s, subject), false, site);
                 } else {
-                    FissureThreads.arrive(s, of, 1, site);
+                    FissureThreads.arrive(s, FissureIdentity.more(s, subject, FissureMore.DONE), 1, site);
                 }
             }
             case MEET -> {
@@ -275,7 +273,7 @@ final class FissureCalls {
                 after(s, result, truth, call, site);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -334,7 +332,7 @@ final class FissureCalls {
             case ACQUIRE, TRY_ACQUIRE -> {
                 boolean taken = operation == ACQUIRE || truth != 0;
                 if (taken && of != null) {
-                    FissureSections.acquire(s, of, false, site);
+                    FissureSections.acquire(s, (FissureLock) of, false, site);
                 } else if (taken) {
                     FissureThreads.leave(s, subject, site);
                 }
@@ -411,7 +409,7 @@ final class FissureCalls {
             s.expected = null;
             Object monitor = FissureLocks.monitorOf(container);
             synchronized (monitor) {
-                FissureMore lock = FissureIdentity.monitor(s, monitor);
+                FissureLock lock = FissureIdentity.monitor(s, monitor);
                 FissureSections.acquire(s, lock, false, true, site);
                 touch(s, container, access, site);
                 FissureSections.release(s, lock, false, true, site);
@@ -454,7 +452,7 @@ final class FissureCalls {
                 }
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -473,7 +471,7 @@ final class FissureCalls {
                 }
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }

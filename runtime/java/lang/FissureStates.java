@@ -15,7 +15,7 @@ final class FissureStates {
     /** Fills places of the table whose thread is over, so that those behind it are found. */
     private static final FissureThread GONE = new FissureThread(-2, 0, null);
     /** Its lock is held while the table changes. */
-    private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    private static final FissureReads GLOBAL = new FissureReads(0, 0, 0, null);
     /** With open addressing; {@link #NOBODY} where nothing is. */
     private static FissureThread[] threads = empty(256);
     /** Places of the table that are not empty, and those of them whose thread is over. */
@@ -75,7 +75,7 @@ final class FissureStates {
         }
         boolean isVirtual = isVirtual(thread);
         FissureThread made;
-        Fissure.spin(GLOBAL, FissureMore.LOCK);
+        Fissure.spin(GLOBAL, FissureReads.LOCK);
         try {
             found = search(threads, tid);
             if (found != NOBODY) {
@@ -144,7 +144,7 @@ final class FissureStates {
     }
 
     static void remove(FissureThread s) {
-        Fissure.spin(GLOBAL, FissureMore.LOCK);
+        Fissure.spin(GLOBAL, FissureReads.LOCK);
         try {
             int at64 = s.number >>> 6;
             if (at64 >= over.length) {
@@ -164,6 +164,13 @@ final class FissureStates {
             }
         } finally {
             GLOBAL.lock = 0;
+        }
+    }
+
+    /** Has all threads give back what they can do without. */
+    static void forget() {
+        for (FissureThread s : threads) {
+            s.forget();
         }
     }
 

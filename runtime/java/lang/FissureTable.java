@@ -51,6 +51,7 @@ final class FissureTable {
     }
 
     private FissureEntry add(FissureThread thread, Object object, int hash) {
+        FissureRoom.check(64);
         long id = thread.newId();
         Fissure.spin(this, LOCK);
         try {
@@ -88,6 +89,16 @@ final class FissureTable {
             Fissure.spin(part, LOCK);
             part.drop();
             part.lock = 0;
+        }
+    }
+
+    /** Forgets all objects. */
+    static void clear() {
+        for (FissureTable part : ALL) {
+            FissureEntry[] chains = part.chains;
+            for (int at = 0; at < chains.length; at++) {
+                chains[at] = null;
+            }
         }
     }
 

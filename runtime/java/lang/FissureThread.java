@@ -55,7 +55,7 @@ final class FissureThread extends FissureBuffer {
     int[] pendingCalls;
     int pending;
     /** The lock that the thread gave up to wait, until it has it again. */
-    FissureMore waitingFor;
+    FissureLock waitingFor;
     int waitingDepth;
     boolean waitingShared;
     int waitingSite;
@@ -295,6 +295,11 @@ final class FissureThread extends FissureBuffer {
         known[at] = word << 32 ^ full >>> 3;
     }
 
+    /** What it remembers can be found again. Others may call it: a table that is still in use does no harm. */
+    void forget() {
+        known = NONE;
+    }
+
     long newId() {
         if (nextId == lastId) {
             nextId = Fissure.ids(BLOCK_OF_IDS);
@@ -363,7 +368,7 @@ final class FissureThread extends FissureBuffer {
      * comes after an exception out of it.
      */
     void settleWait() {
-        FissureMore lock = waitingFor;
+        FissureLock lock = waitingFor;
         if (lock != null) {
             waitingFor = null;
             lock.hasAgain(this, waitingDepth);
