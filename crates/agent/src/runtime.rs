@@ -30,6 +30,7 @@ const CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/FissureLocks", include_bytes!("../../../runtime/java/lang/FissureLocks.class")),
     (c"java/lang/FissureSections", include_bytes!("../../../runtime/java/lang/FissureSections.class")),
     (c"java/lang/FissureThreads", include_bytes!("../../../runtime/java/lang/FissureThreads.class")),
+    (c"java/lang/FissureHandles", include_bytes!("../../../runtime/java/lang/FissureHandles.class")),
     (c"java/lang/FissureCalls", include_bytes!("../../../runtime/java/lang/FissureCalls.class")),
     (c"java/lang/Fissure", include_bytes!("../../../runtime/java/lang/Fissure.class")),
 ];

@@ -79,6 +79,9 @@ public final class Fissure {
     /** Whether an instrumented class of this name declares the field. */
     static native boolean declares(String owner, String name);
 
+    /** The fields of objects of an instrumented class of this name, each on a line behind a letter: v if it is volatile. */
+    static native String declared(String owner);
+
     /** The class whose code called the probe. */
     static native Class<?> caller();
 
@@ -98,6 +101,7 @@ public final class Fissure {
         field("", "");
         reference(0);
         declares("", "");
+        declared("");
         caller();
         pause();
         collect(false);

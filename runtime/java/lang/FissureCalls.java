@@ -134,9 +134,18 @@ final class FissureCalls {
             long id = s.pendingObjects[at] == null ? 0 : of.id;
             s.append(Fissure.VOLATILE, of.key, s.pendingSites[at], id, s.pendingNumbers[at], of.take(1));
         } else if (isAtomic(call)) {
-            s.append(Fissure.ATOMIC, of.type, s.pendingSites[at], of.id, s.pendingNumbers[at], of.take(1));
+            tellAtomic(s, 0, of, s.pendingNumbers[at], s.pendingSites[at]);
         } else if (isContents(call)) {
             s.append(Fissure.MODELLED, of.type, s.pendingSites[at], of.id, s.pendingNumbers[at], of.take(1));
+        }
+    }
+
+    /** A field that a handle names is the same as where code names it. */
+    private static void tellAtomic(FissureThread s, int access, FissureMore of, long number, int site) {
+        if (of.key > 0) {
+            s.append(Fissure.VOLATILE + access, of.key, site, of.id, number, of.take(1));
+        } else {
+            s.append(Fissure.ATOMIC + access, of.type, site, of.id, number, of.take(1));
         }
     }
 
@@ -229,8 +238,10 @@ final class FissureCalls {
             }
             case READ, WRITE, UPDATE -> contents(s, subject, operation, site);
             case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
-                // Which field is named is not known: all that are accessed so in one object count as one.
-                FissureMore of = FissureIdentity.more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
+                int field = operand == null ? 0 : FissureHandles.field(s, subject);
+                // If it is not known which field is named, all that are accessed so in one object count as one.
+                FissureMore of = field > 0 ? FissureIdentity.more(s, operand, field)
+                        : FissureIdentity.more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
                 s.push(subject, of, of.take(1), operation, site);
             }
             case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
@@ -307,11 +318,11 @@ final class FissureCalls {
             case READ, WRITE, UPDATE -> contentsDone(s, subject, of, number, call, site);
             case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
                 s.endSegment();
-                s.append(Fissure.ATOMIC + operation - ATOMIC_READ, of.type, site, of.id, number, of.take(1));
+                tellAtomic(s, operation - ATOMIC_READ, of, number, site);
             }
             case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
                 s.endSegment();
-                s.append(Fissure.ATOMIC + operation - NAMED_READ, of.type, site, of.id, number, of.take(1));
+                tellAtomic(s, operation - NAMED_READ, of, number, site);
             }
             case JOIN, JOIN_TASK -> FissureThreads.joined(s, subject, site);
             case JOIN_IF_TRUE -> {

@@ -16,6 +16,7 @@ class FissureMore {
     static final int TASK = -4;
     static final int DONE = -5;
     static final int THREAD = -6;
+    static final int HANDLE = -7;
 
     /** Of which part: the number of a field, or one of the constants. */
     final int key;
