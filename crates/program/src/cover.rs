@@ -8,13 +8,13 @@ use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::lock::{LockKind, Mode};
 use crate::outline::{
-    Action, Argument, Event, EventId, Name, NameStep, Object, Outline, OutlineSection, SectionSet, Start,
+    Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, OutlineSection, SectionSet, Start,
 };
 use crate::path::MAX_STEPS;
 use crate::release::Release;
-use crate::summary::{Run, Summaries, Summary};
+use crate::summary::{Access, Run, Summaries, Summary};
 use crate::thread::Threads;
-use crate::variable::{Place, Variable, Variables};
+use crate::variable::{Place, Variable, Variables, holder};
 
 /// Callers further up than this are not asked.
 const MAX_CLIMB: usize = 6;
@@ -47,19 +47,34 @@ pub struct Relation {
 impl Relation {
     /// The relation between an object and a lock that are both named in one method.
     pub fn between(object: &Name, held: &HeldLock) -> Option<Relation> {
-        let (lock, kind, mode) = (&held.name, held.kind, held.mode);
+        Relation::by_key(object, None, held)
+    }
+
+    /// The same of an access, which a lock of its key covers as well.
+    pub fn of(access: &Access, held: &HeldLock) -> Option<Relation> {
+        Relation::by_key(&access.base, access.key, held)
+    }
+
+    fn by_key(object: &Name, key: Option<Key>, held: &HeldLock) -> Option<Relation> {
+        let (kind, mode) = (held.kind, held.mode);
+        let mut lock = held.name.clone();
         if lock.is_unknown() {
             return None;
         }
+        if let Some(NameStep::Element(own)) = lock.steps.last_mut()
+            && key == Some(*own)
+        {
+            *own = Key::TOUCHED;
+        }
         if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
-            return Some(Relation { object: None, lock: lock.clone(), kind, mode });
+            return Some(Relation { object: None, lock, kind, mode });
         }
         if object.start != lock.start {
             return None;
         }
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
         let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].iter().copied().collect() };
-        Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
+        Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind, mode })
     }
 
     /// Whether two threads that hold these locks of one object exclude each other.
@@ -79,8 +94,8 @@ impl Relation {
     }
 
     /// Whether one of the held locks is in this relation to an object of this name.
-    fn is_held(&self, object: &Name, held: &[HeldLock]) -> bool {
-        let wanted = match &self.object {
+    fn is_held(&self, object: &Name, key: Option<Key>, held: &[HeldLock]) -> bool {
+        let mut wanted = match &self.object {
             None => self.lock.clone(),
             Some(suffix) => {
                 let Some(kept) = object.steps.len().checked_sub(suffix.steps.len()) else { return false };
@@ -92,6 +107,12 @@ impl Relation {
                 owner
             }
         };
+        if let Some(NameStep::Element(own)) = wanted.steps.last_mut()
+            && *own == Key::TOUCHED
+        {
+            let Some(key) = key else { return false };
+            *own = key;
+        }
         held.iter().any(|held| held.excludes(self.kind, self.mode) && held.name.same(&wanted))
     }
 }
@@ -152,7 +173,8 @@ impl<'c> Cover<'c> {
                 NameStep::Some => true,
             })
         };
-        let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
+        let relations: Vec<&Relation> =
+            relations.iter().filter(is_owned).filter(|relation| self.is_lasting(variables, relation)).collect();
         !relations.is_empty()
             && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(
                 |place| {
@@ -161,10 +183,29 @@ impl<'c> Cover<'c> {
                     let held = locks(summary, access.held);
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
-                        self.is_under(place.method, &access.object(), &held, relation, MAX_CLIMB, &mut asked)
+                        let touched = Touched { object: &access.object(), key: access.key };
+                        self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
                     })
                 },
             )
+    }
+
+    /// Whether a lock that is looked up by the key of what is touched is the same one each time: nobody takes it out of
+    /// where it is looked up. One that is looked up by something else is not known elsewhere.
+    fn is_lasting(&self, variables: &Variables, relation: &Relation) -> bool {
+        let Some((NameStep::Element(key), steps)) = relation.lock.steps.split_last() else { return true };
+        let container = Name { start: relation.lock.start, steps: steps.into() };
+        let Some(container) = holder(&container).and_then(|field| self.program.resolve_field(field)) else {
+            return false;
+        };
+        *key == Key::TOUCHED
+            && variables.writers(Variable::Held(container)).iter().all(|place| {
+                let summary = self.summaries.summary(place.method);
+                summary.is_some_and(|summary| {
+                    let write = &summary.accesses[place.access.index()];
+                    matches!(write.member, Member::Elements) || write.is_keyed && !write.is_removal
+                })
+            })
     }
 
     /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.
@@ -177,7 +218,7 @@ impl<'c> Cover<'c> {
                 self.identity(method, &section.lock) != Some(wanted)
                     || self.is_under(
                         method,
-                        &section.lock,
+                        Touched { object: &section.lock, key: None },
                         &outline_locks(outline, section.inside),
                         relation,
                         MAX_CLIMB,
@@ -204,13 +245,16 @@ impl<'c> Cover<'c> {
     fn is_under(
         &self,
         method: MethodId,
-        object: &Name,
+        touched: Touched<'_>,
         held: &[HeldLock],
         relation: &Relation,
         climb: usize,
         asked: &mut FxHashSet<MethodId>,
     ) -> bool {
-        if relation.is_held(object, held) || matches!(object.start, Start::New(_)) || self.is_another(object, relation)
+        let Touched { object, key } = touched;
+        if relation.is_held(object, key, held)
+            || matches!(object.start, Start::New(_))
+            || self.is_another(object, relation)
         {
             return true;
         }
@@ -232,8 +276,10 @@ impl<'c> Cover<'c> {
                         .unwrap_or_default(),
                     _ => outline_locks(outline, made.held),
                 };
-                let object = from_caller(object, arguments);
-                self.is_under(*caller, &object, &held, relation, climb - 1, asked)
+                let object = from_caller(self.program, object, arguments);
+                let key = key.and_then(|key| key_from_caller(self.program, key, arguments));
+                let touched = Touched { object: &object, key };
+                self.is_under(*caller, touched, &held, relation, climb - 1, asked)
             })
         });
         asked.remove(&method);
@@ -290,7 +336,7 @@ impl<'c> Cover<'c> {
             });
             let Some((event, arguments)) = call else { return Vec::new() };
             held.extend(outline_locks(outline, event.held));
-            held = held.into_iter().flat_map(|lock| to_callee(lock, arguments)).collect();
+            held = held.into_iter().flat_map(|lock| to_callee(self.program, lock, arguments)).collect();
         }
         held
     }
@@ -322,8 +368,9 @@ impl<'c> Cover<'c> {
                     let around = |run: &Run| locks(summary, run.held);
                     let mut common = around(runs.next()?);
                     runs.for_each(|run| common.retain(|lock| around(run).contains(lock)));
-                    let named =
-                        common.into_iter().map(|lock| HeldLock { name: from_caller(&lock.name, arguments), ..lock });
+                    let named = common
+                        .into_iter()
+                        .map(|lock| HeldLock { name: from_caller(self.program, &lock.name, arguments), ..lock });
                     found = Some((event, named.collect()));
                 }
                 Action::Write { stored, .. } if is_it(stored) => return None,
@@ -367,7 +414,8 @@ impl<'c> Cover<'c> {
                         None => continue,
                     }
                 }
-                let named: Vec<HeldLock> = held.into_iter().flat_map(|lock| to_callee(lock, arguments)).collect();
+                let named: Vec<HeldLock> =
+                    held.into_iter().flat_map(|lock| to_callee(self.program, lock, arguments)).collect();
                 common = Some(match common {
                     None => named,
                     Some(known) => known.into_iter().filter(|lock| named.contains(lock)).collect(),
@@ -417,15 +465,23 @@ pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<Held
 }
 
 /// A lock of the caller by all names that the callee has for it.
-fn to_callee(lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
+fn to_callee(program: &Program, mut lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
+    let own = lock.name.clone();
+    for step in &mut lock.name.steps {
+        if let NameStep::Element(key) = step {
+            match key.in_callee(program, arguments) {
+                Some(given) => *key = given,
+                None => return Vec::new(),
+            }
+        }
+    }
     if matches!(lock.name.start, Start::Static(_) | Start::Class(_)) {
         return vec![lock];
     }
     let mut named = Vec::new();
     for (position, argument) in arguments.iter().enumerate() {
         let given = &argument.name;
-        let is_below =
-            !given.is_unknown() && given.start == lock.name.start && lock.name.steps.starts_with(&given.steps);
+        let is_below = !given.is_unknown() && given.start == own.start && own.steps.starts_with(&given.steps);
         if is_below {
             let steps = lock.name.steps[given.steps.len()..].iter().copied().collect();
             let name = Name { start: Start::Parameter(position as u16), steps };
@@ -445,7 +501,16 @@ pub fn locks(summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
 }
 
 /// A name of the callee as the caller has it.
-fn from_caller(name: &Name, arguments: &[Argument]) -> Name {
+fn from_caller(program: &Program, name: &Name, arguments: &[Argument]) -> Name {
+    let mut name = name.clone();
+    for step in &mut name.steps {
+        if let NameStep::Element(key) = step {
+            match key_from_caller(program, *key, arguments) {
+                Some(given) => *key = given,
+                None => return Name::start(Start::Unknown),
+            }
+        }
+    }
     match name.start {
         Start::Parameter(position) => match arguments.get(usize::from(position)) {
             Some(argument)
@@ -457,7 +522,19 @@ fn from_caller(name: &Name, arguments: &[Argument]) -> Name {
             }
             _ => Name::start(Start::Unknown),
         },
-        Start::Static(_) | Start::Class(_) => name.clone(),
+        Start::Static(_) | Start::Class(_) => name,
         _ => Name::start(Start::Unknown),
     }
+}
+
+/// A key of the callee as the caller has it.
+fn key_from_caller(program: &Program, key: Key, arguments: &[Argument]) -> Option<Key> {
+    key.in_caller(|position| Key::of(program, &arguments.get(usize::from(position))?.name))
+}
+
+/// What an access touches: an object, and which element of it.
+#[derive(Clone, Copy)]
+struct Touched<'t> {
+    object: &'t Name,
+    key: Option<Key>,
 }

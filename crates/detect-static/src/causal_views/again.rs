@@ -190,8 +190,7 @@ impl Asking<'_> {
         let mut held = locks(self.summary, common(first, second));
         held.extend(cover.held_by_callers(self.method));
         held.iter().any(|lock| {
-            Relation::between(&first.base, lock)
-                .is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
+            Relation::of(first, lock).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
         })
     }
 }

@@ -12,7 +12,7 @@ use super::{Access, Comparisons, Influences, Root, SummarySection};
 use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Start};
+use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -264,6 +264,10 @@ impl Composing<'_, '_> {
                     is_removal: is_write && is_removal,
                     is_mapped: model.returns == Returns::Removed,
                     is_keyed: model.key.is_some(),
+                    key: model.key.and_then(|index| {
+                        let argument = arguments.get(usize::from(index) + skip)?;
+                        Key::of(self.program, &self.settle(&argument.name))
+                    }),
                     is_of_keys: match effect.target {
                         Target::Argument(index) => self.are_keys(arguments.get(usize::from(index) + skip)),
                         _ => self.are_keys(arguments.first()),

@@ -31,7 +31,7 @@ use std::borrow::Cow;
 use location::{ClassName, MethodName};
 
 use crate::lock::{LockKind, Mode};
-use crate::outline::{EventId, Member, Name, NameStep, SectionSet};
+use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet};
 
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
@@ -131,6 +131,8 @@ pub struct Access {
     pub is_mapped: bool,
     /// Of a library object: it touches what one key or element stands for, and no more.
     pub is_keyed: bool,
+    /// The key or position that it touches, where that has a name.
+    pub key: Option<Key>,
     /// Of a map: it reads which keys there are, and no more.
     pub is_of_keys: bool,
     /// The container that has the object that the base starts with.
