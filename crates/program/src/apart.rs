@@ -154,10 +154,10 @@ impl Whole<'_> {
             let Some(outline) = self.outlines().get(*caller) else { return vec![None] };
             for event in &outline.events {
                 match &event.action {
-                    Action::Call { kind, method: called, .. } => {
-                        if self.calls.targets(self.program, *kind, *called).known().contains(&method) {
-                            all.extend(self.given_at((*caller, outline), event, position, is_object, depth));
-                        }
+                    Action::Call { kind, method: called, .. }
+                        if self.calls.targets(self.program, *kind, *called).known().contains(&method) =>
+                    {
+                        all.extend(self.given_at((*caller, outline), event, position, is_object, depth));
                     }
                     // Who runs it is not asked.
                     Action::Lambda { method: made, .. }
