@@ -43,6 +43,8 @@ enum Given {
     Varies,
 }
 
+type Parts = SmallVec<[Own; 2]>;
+
 impl Whole<'_> {
     /// Whether the processes of an entry, as many as run at once, each write a part of a variable that is their own, and
     /// read it there at one place.
@@ -50,37 +52,38 @@ impl Whole<'_> {
         let entry = self.threads().entry(process);
         let Some(run) = entry.method.filter(|_| entry.many.is_some_and(is_of_known_number)) else { return false };
         let Some(summary) = self.summaries.summary(run).filter(|summary| !summary.is_cut) else { return false };
-        let mut own: Option<Own> = None;
+        let mut own: Option<Parts> = None;
         for access in &summary.accesses {
             if !(access.is_write || access.spot == read) || Variable::of(self.program, access) != Some(variable) {
                 continue;
             }
-            match self.own(access) {
-                Some(part) if own.is_none_or(|own| own == part) => own = Some(part),
-                _ => return false,
+            let mut parts = self.parts(access);
+            parts.retain(|part| own.as_ref().is_none_or(|own| own.contains(part)));
+            if parts.is_empty() {
+                return false;
             }
+            own = Some(parts);
         }
-        own.is_some_and(|own| self.are_different(run, own))
+        own.is_some_and(|own| own.iter().any(|own| self.are_different(run, *own)))
     }
 
-    /// What tells the part that an access touches.
-    fn own(&self, access: &Access) -> Option<Own> {
-        if let Some(key @ Key { start: KeyStart::Parameter(_), .. }) = access.key {
-            return Some(Own::Key(key));
-        }
+    /// What may tell the part that an access touches.
+    fn parts(&self, access: &Access) -> Parts {
+        let is_given = |key: &&Key| matches!(key.start, KeyStart::Parameter(_));
+        let mut parts: Parts = access.keys.iter().filter(is_given).copied().map(Own::Key).collect();
         let holdings = &self.summaries.holdings;
         let is_own = |step: &NameStep| match step {
             NameStep::Field(field) => holdings.is_own(self.program, *field),
             NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => false,
         };
-        match (access.base.start, access.base.steps.as_slice()) {
-            (Start::Parameter(0), [NameStep::Field(field), rest @ ..])
-                if self.program.is_final_field(*field) && rest.iter().all(is_own) =>
-            {
-                Some(Own::Object(*field))
-            }
-            _ => None,
+        if let (Start::Parameter(0), [NameStep::Field(field), rest @ ..]) =
+            (access.base.start, access.base.steps.as_slice())
+            && self.program.is_final_field(*field)
+            && rest.iter().all(is_own)
+        {
+            parts.push(Own::Object(*field));
         }
+        parts
     }
 
     /// Whether each task has another part.

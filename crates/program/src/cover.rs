@@ -12,7 +12,7 @@ use crate::outline::{
 };
 use crate::path::MAX_STEPS;
 use crate::release::Release;
-use crate::summary::{Access, Run, Summaries, Summary};
+use crate::summary::{Access, Keys, Run, Summaries, Summary};
 use crate::thread::Threads;
 use crate::variable::{Place, Variable, Variables, holder};
 
@@ -47,22 +47,22 @@ pub struct Relation {
 impl Relation {
     /// The relation between an object and a lock that are both named in one method.
     pub fn between(object: &Name, held: &HeldLock) -> Option<Relation> {
-        Relation::by_key(object, None, held)
+        Relation::by_key(object, &[], held)
     }
 
     /// The same of an access, which a lock of its key covers as well.
     pub fn of(access: &Access, held: &HeldLock) -> Option<Relation> {
-        Relation::by_key(&access.base, access.key, held)
+        Relation::by_key(&access.base, &access.keys, held)
     }
 
-    fn by_key(object: &Name, key: Option<Key>, held: &HeldLock) -> Option<Relation> {
+    fn by_key(object: &Name, keys: &[Key], held: &HeldLock) -> Option<Relation> {
         let (kind, mode) = (held.kind, held.mode);
         let mut lock = held.name.clone();
         if lock.is_unknown() {
             return None;
         }
         if let Some(NameStep::Element(own)) = lock.steps.last_mut()
-            && key == Some(*own)
+            && keys.contains(own)
         {
             *own = Key::TOUCHED;
         }
@@ -94,7 +94,7 @@ impl Relation {
     }
 
     /// Whether one of the held locks is in this relation to an object of this name.
-    fn is_held(&self, object: &Name, key: Option<Key>, held: &[HeldLock]) -> bool {
+    fn is_held(&self, object: &Name, keys: &[Key], held: &[HeldLock]) -> bool {
         let mut wanted = match &self.object {
             None => self.lock.clone(),
             Some(suffix) => {
@@ -107,13 +107,17 @@ impl Relation {
                 owner
             }
         };
-        if let Some(NameStep::Element(own)) = wanted.steps.last_mut()
-            && *own == Key::TOUCHED
-        {
-            let Some(key) = key else { return false };
-            *own = key;
-        }
-        held.iter().any(|held| held.excludes(self.kind, self.mode) && held.name.same(&wanted))
+        let by_key = matches!(wanted.steps.last(), Some(NameStep::Element(own)) if *own == Key::TOUCHED);
+        held.iter().filter(|held| held.excludes(self.kind, self.mode)).any(|held| {
+            if by_key
+                && let Some(NameStep::Element(own)) = held.name.steps.last()
+                && keys.contains(own)
+                && let Some(last) = wanted.steps.last_mut()
+            {
+                *last = NameStep::Element(*own);
+            }
+            held.name.same(&wanted)
+        })
     }
 }
 
@@ -183,7 +187,7 @@ impl<'c> Cover<'c> {
                     let held = locks(summary, access.held);
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
-                        let touched = Touched { object: &access.object(), key: access.key };
+                        let touched = Touched { object: &access.object(), keys: &access.keys };
                         self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
                     })
                 },
@@ -218,7 +222,7 @@ impl<'c> Cover<'c> {
                 self.identity(method, &section.lock) != Some(wanted)
                     || self.is_under(
                         method,
-                        Touched { object: &section.lock, key: None },
+                        Touched { object: &section.lock, keys: &[] },
                         &outline_locks(outline, section.inside),
                         relation,
                         MAX_CLIMB,
@@ -251,8 +255,8 @@ impl<'c> Cover<'c> {
         climb: usize,
         asked: &mut FxHashSet<MethodId>,
     ) -> bool {
-        let Touched { object, key } = touched;
-        if relation.is_held(object, key, held)
+        let Touched { object, keys } = touched;
+        if relation.is_held(object, keys, held)
             || matches!(object.start, Start::New(_))
             || self.is_another(object, relation)
         {
@@ -267,23 +271,66 @@ impl<'c> Cover<'c> {
             let Some(outline) = self.summaries.outline(*caller) else { return false };
             self.call_sites(*caller, method).all(|(event, arguments)| {
                 is_called = true;
-                let made = &outline.events[event];
-                let held = match made.action {
-                    // A lambda runs where it is called, and not where it is made.
-                    Action::Lambda { .. } => self
-                        .runner(outline, event)
-                        .map(|(at, around)| [outline_locks(outline, at.held), around].concat())
-                        .unwrap_or_default(),
-                    _ => outline_locks(outline, made.held),
-                };
+                let held = self.held_at(outline, event);
                 let object = from_caller(self.program, object, arguments);
-                let key = key.and_then(|key| key_from_caller(self.program, key, arguments));
-                let touched = Touched { object: &object, key };
+                let keys = keys_from_caller(self.program, keys, arguments);
+                let touched = Touched { object: &object, keys: &keys };
                 self.is_under(*caller, touched, &held, relation, climb - 1, asked)
             })
         });
         asked.remove(&method);
         is_called && all
+    }
+
+    /// Whether callers hold a lock around a method, wherever it is called, that all writers of what it touches hold, too.
+    /// The method itself may have no name for that lock.
+    pub fn is_covered_outside(
+        &self,
+        variables: &Variables,
+        variable: Variable,
+        method: MethodId,
+        access: &Access,
+    ) -> bool {
+        if self.threads.is_none_or(|threads| threads.open.binary_search(&method).is_ok()) {
+            return false;
+        }
+        let touched = Touched { object: &access.object(), keys: &access.keys };
+        self.outer_relations(method, touched).iter().any(|relation| {
+            let mut asked = FxHashSet::default();
+            self.is_under(method, touched, &[], relation, MAX_CLIMB, &mut asked)
+                && self.covers(variables, variable, relation)
+        })
+    }
+
+    /// The locks that are held around a method on one way to it, by how they are reached from what it touches.
+    fn outer_relations(&self, method: MethodId, touched: Touched<'_>) -> Vec<Relation> {
+        let mut found = Vec::new();
+        let (mut method, mut object, mut keys): (_, _, Keys) = (method, touched.object.clone(), touched.keys.into());
+        for _ in 0..MAX_CLIMB {
+            let mut callers = self.calls.callers(method).iter().filter(|caller| self.is_run(**caller));
+            let site = callers.find_map(|caller| Some((*caller, self.call_sites(*caller, method).next()?)));
+            let Some((caller, (at, arguments))) = site else { break };
+            let Some(outline) = self.summaries.outline(caller) else { break };
+            let held = self.held_at(outline, at);
+            object = from_caller(self.program, &object, arguments);
+            keys = keys_from_caller(self.program, &keys, arguments);
+            found.extend(held.iter().filter_map(|held| Relation::by_key(&object, &keys, held)));
+            method = caller;
+        }
+        found
+    }
+
+    /// The locks that are held where a method is called, or where a lambda that is made there is run.
+    fn held_at(&self, outline: &Outline, site: usize) -> Vec<HeldLock> {
+        let made = &outline.events[site];
+        match made.action {
+            // A lambda runs where it is called, and not where it is made.
+            Action::Lambda { .. } => self
+                .runner(outline, site)
+                .map(|(at, around)| [outline_locks(outline, at.held), around].concat())
+                .unwrap_or_default(),
+            _ => outline_locks(outline, made.held),
+        }
     }
 
     /// Whether an object is not one that the relation speaks of: what a field owns is in no other field.
@@ -532,9 +579,13 @@ fn key_from_caller(program: &Program, key: Key, arguments: &[Argument]) -> Optio
     key.in_caller(|position| Key::of(program, &arguments.get(usize::from(position))?.name))
 }
 
+fn keys_from_caller(program: &Program, keys: &[Key], arguments: &[Argument]) -> Keys {
+    keys.iter().filter_map(|key| key_from_caller(program, *key, arguments)).collect()
+}
+
 /// What an access touches: an object, and which element of it.
 #[derive(Clone, Copy)]
 struct Touched<'t> {
     object: &'t Name,
-    key: Option<Key>,
+    keys: &'t [Key],
 }

@@ -3,7 +3,7 @@
 use location::Symbol;
 use program::ir::CallKind;
 use program::model::Revalidation;
-use program::outline::{Action, Argument, Object};
+use program::outline::{Action, Argument, EventId, Object};
 use program::summary::{Access, Root};
 use program::{Place, Variable};
 
@@ -51,6 +51,27 @@ impl Looking<'_> {
                 Root::Access(asked) => self.access(asked).event == write.event,
                 Root::Parameter(_) => false,
             })
+    }
+
+    /// `for (..) { act(); if (isBroken()) throw ..; }`: what is made sure of after each act gives no leave for the next one.
+    pub(super) fn is_asked_after(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| stale.how == Use::Decides) else {
+            return false;
+        };
+        let follows = outline.follows_surely(write.event);
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        let read = self.access(stale.read);
+        let is_after = block_of(read.event) != block_of(write.event) && follows[block_of(read.event)]
+            || block_of(read.event) == block_of(write.event) && read.event > write.event;
+        let mut asked = outline.events[write.event.index()]
+            .control
+            .iter()
+            .filter(|condition| {
+                let block = outline.conditions[**condition as usize].block as usize;
+                follows[block] || block == block_of(read.event)
+            })
+            .peekable();
+        is_after && asked.peek().is_some() && asked.all(|condition| outline.refusals.contains(condition))
     }
 
     /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would

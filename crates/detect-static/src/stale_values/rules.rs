@@ -409,5 +409,6 @@ impl Looking<'_> {
             || self.way(stale).is_some_and(|way| {
                 cover.cover_writes(variables, stale.variable, &relations, |place| !self.goes_against(place, way))
             })
+            || !is_waited && cover.is_covered_outside(variables, stale.variable, self.method, read)
     }
 }

@@ -365,7 +365,7 @@ impl Composing<'_, '_> {
             is_removal: false,
             is_mapped: false,
             is_keyed: false,
-            key: event.key.map(|key| self.settle_key(key)),
+            keys: event.key.map(|key| self.settle_key(key)).into_iter().collect(),
             is_of_keys: false,
             within: self.within(base),
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },

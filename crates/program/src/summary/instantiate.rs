@@ -166,11 +166,12 @@ impl Composing<'_, '_> {
         }
         let given = |argument: &Argument| {
             let mut all = Gathering::default();
-            self.given(&mut all, argument, held);
-            match around {
-                Around::Nothing => self.brought_to(all.finish(), held),
-                Around::Caller | Around::Section(_) | Around::Sections(_) => all.finish(),
+            if matches!(around, Around::Nothing) {
+                self.given_to_task(&mut all, argument, held);
+                return self.brought_to(all.finish(), held);
             }
+            self.given(&mut all, argument, held);
+            all.finish()
         };
         let given: Vec<Influences> = arguments.iter().map(given).collect();
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
@@ -268,7 +269,7 @@ impl Composing<'_, '_> {
                 is_removal: access.is_removal,
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
-                key: access.key.and_then(|key| self.translate_key(key, arguments)),
+                keys: access.keys.iter().filter_map(|key| self.translate_key(*key, arguments)).collect(),
                 is_of_keys: access.is_of_keys,
                 within: match access.base.start {
                     Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
