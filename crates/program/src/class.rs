@@ -73,7 +73,7 @@ pub(crate) struct Counts {
 
 /// What every array is, and the name of constructors.
 pub(crate) struct Roots {
-    object: ClassName,
+    pub(crate) object: ClassName,
     cloneable: ClassName,
     serializable: ClassName,
     /// `<init>`

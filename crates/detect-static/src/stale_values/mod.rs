@@ -22,6 +22,7 @@ mod kept;
 mod replaced;
 mod rules;
 mod skew;
+mod stamps;
 mod strict;
 mod validated;
 mod way;

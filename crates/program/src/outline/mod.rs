@@ -26,6 +26,7 @@ pub use meeting::{Meeting, MeetingKind, meetings};
 pub use objects::{Object, Objects};
 pub use order::{Blocks, Successor};
 
+use crate::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::State;
 
@@ -98,13 +99,87 @@ pub enum Start {
     Unknown,
 }
 
+/// A value that tells one element from others: a position in an array, a key of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Key {
+    pub start: KeyStart,
+    /// The name of a final field of what it starts with.
+    pub field: Option<Symbol>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeyStart {
+    Parameter(u16),
+    Result(EventId),
+    /// The element at hand of a stream.
+    Element(EventId),
+    /// Some other register.
+    Local(u32),
+    /// The key of what is touched, whatever it is called.
+    Touched,
+}
+
+impl Key {
+    /// The key of whatever is touched.
+    pub const TOUCHED: Key = Key { start: KeyStart::Touched, field: None };
+
+    /// A value of this name as a key, if it stays the same.
+    pub fn of(program: &Program, name: &Name) -> Option<Key> {
+        let start = match name.start {
+            Start::Parameter(position) => KeyStart::Parameter(position),
+            Start::Result(event) => KeyStart::Result(event),
+            Start::Element(event) => KeyStart::Element(event),
+            Start::Local(register) => KeyStart::Local(register),
+            Start::Static(_) | Start::Class(_) | Start::New(_) | Start::Unknown => return None,
+        };
+        match name.steps.as_slice() {
+            [] => Some(Key { start, field: None }),
+            [NameStep::Field(field)] if program.is_final_field(*field) => Some(Key { start, field: Some(field.name) }),
+            _ => None,
+        }
+    }
+
+    /// A field of a key.
+    fn then(self, field: Option<Symbol>) -> Option<Key> {
+        match (self.field, field) {
+            (own, None) => Some(Key { field: own, ..self }),
+            (None, field) => Some(Key { field, ..self }),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// A callee's key from the caller's side: `given` tells what an argument is as a key.
+    pub(crate) fn in_caller(self, given: impl FnOnce(u16) -> Option<Key>) -> Option<Key> {
+        match self.start {
+            KeyStart::Parameter(position) => given(position)?.then(self.field),
+            KeyStart::Touched => Some(self),
+            KeyStart::Result(_) | KeyStart::Element(_) | KeyStart::Local(_) => None,
+        }
+    }
+
+    /// A caller's key from the side of a callee that is given these arguments.
+    pub(crate) fn in_callee(self, program: &Program, arguments: &[Argument]) -> Option<Key> {
+        (0u16..).zip(arguments).find_map(|(position, argument)| {
+            let given = Key::of(program, &argument.name)?;
+            let start = KeyStart::Parameter(position);
+            if given == self {
+                Some(Key { start, field: None })
+            } else if given.field.is_none() && given.start == self.start {
+                Some(Key { start, field: self.field })
+            } else {
+                None
+            }
+        })
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NameStep {
     Field(FieldName),
     /// An element at a fixed position.
     Constant(i32),
-    /// An element at the position that a register holds.
-    Element(u32),
+    /// An element at the position, or under the key, that a value tells.
+    Element(Key),
     /// Some element: which one is known where the name comes from, and not here.
     Some,
 }
@@ -224,6 +299,8 @@ pub struct Event {
     pub block: u32,
     /// Whether it can happen again in the same call.
     pub in_loop: bool,
+    /// Of an access to an array: the position.
+    pub key: Option<Key>,
 }
 
 /// A section of the method itself.
@@ -317,6 +394,11 @@ impl Outline {
             }
         }
         reached
+    }
+
+    /// Whether control can come back to a block without coming by another one.
+    pub(crate) fn comes_back(&self, block: usize, other: usize) -> bool {
+        block != other && self.reached(block, |barred| barred == other)[block]
     }
 
     /// The line where a section of the method ends on the way to an event.

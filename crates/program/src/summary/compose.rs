@@ -13,7 +13,8 @@ use super::{
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
-    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
+    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Origin, Outline, SectionSet, Sources,
+    Start,
 };
 use crate::path::MAX_STEPS;
 
@@ -209,6 +210,23 @@ impl Composing<'_, '_> {
 
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
+        let mut settled = self.settled(name);
+        for step in &mut settled.steps {
+            if let NameStep::Element(key) = step {
+                *key = self.settle_key(*key);
+            }
+        }
+        settled
+    }
+
+    /// A key that a call yielded by the name that the callee has for it: a final field of something.
+    fn settle_key(&self, key: Key) -> Key {
+        let KeyStart::Result(event) = key.start else { return key };
+        let name = self.result_name.get(event.index()).and_then(Option::as_ref).filter(|_| key.field.is_none());
+        name.and_then(|name| Key::of(self.program, name)).unwrap_or(key)
+    }
+
+    fn settled(&self, name: &Name) -> Name {
         if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, name.steps.as_slice()) {
             return match self.kept(register, *field) {
                 Some(given) => self.settle(&extend(given.clone(), rest)),
@@ -347,6 +365,7 @@ impl Composing<'_, '_> {
             is_removal: false,
             is_mapped: false,
             is_keyed: false,
+            keys: event.key.map(|key| self.settle_key(key)).into_iter().collect(),
             is_of_keys: false,
             within: self.within(base),
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },

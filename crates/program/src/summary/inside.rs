@@ -20,6 +20,8 @@ pub(super) struct Put {
     value: Influences,
     /// The method itself has set a field: what was there before is gone.
     is_whole: bool,
+    /// By a constructor.
+    is_made: bool,
 }
 
 impl Composing<'_, '_> {
@@ -85,12 +87,18 @@ impl Composing<'_, '_> {
             known.value = all.finish();
         } else if self.inside.len() < MAX_PUTS {
             let is_whole = matches!(access.member, Member::Field(_)) && access.spot.method == self.method;
-            self.inside.push(Put { start, path, event: access.event, value: access.value.clone(), is_whole });
+            let is_made = access.spot.method.name == self.program.roots.constructor;
+            let value = access.value.clone();
+            self.inside.push(Put { start, path, event: access.event, value, is_whole, is_made });
         }
     }
 
     /// What was put into an object that only this method has a name for, as seen where `held` is open.
     pub(super) fn contents(&self, name: &Name, held: SectionSet) -> Influences {
+        self.contents_of(name, held, |_| true)
+    }
+
+    fn contents_of(&self, name: &Name, held: SectionSet, counts: impl Fn(&Put) -> bool) -> Influences {
         if self.inside.is_empty() {
             return Influences::default();
         }
@@ -98,7 +106,8 @@ impl Composing<'_, '_> {
         // A part of what is asked for, or what that is a part of.
         let is_part = |put: &&Put| put.start == name.start && put.path.iter().zip(&name.steps).all(|(a, b)| a == b);
         let mut all = Gathering::default();
-        for put in self.inside.iter().filter(is_part).filter(|put| !put.value.is_empty() && !self.is_replaced(put)) {
+        let counts = |put: &&Put| !put.value.is_empty() && counts(put) && !self.is_replaced(put);
+        for put in self.inside.iter().filter(is_part).filter(counts) {
             all.add_all(&put.value);
         }
         self.brought_to(all.finish(), held)
@@ -139,6 +148,12 @@ impl Composing<'_, '_> {
     pub(super) fn given(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
         self.gather(all, &argument.sources);
         all.add_all(&self.contents(&argument.name, held));
+    }
+
+    /// The same of a task, which finds out for itself what has been put into an object since it was made.
+    pub(super) fn given_to_task(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
+        self.gather(all, &argument.sources);
+        all.add_all(&self.contents_of(&argument.name, held, |put| put.is_made));
     }
 
     /// Whether a field leads from an object to another one of its class.

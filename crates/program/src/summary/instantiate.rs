@@ -11,7 +11,7 @@ use super::{
     SummarySection,
 };
 use crate::class::MethodId;
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Start};
+use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, SectionSet, Start};
 
 /// More functions than this that a method runs are not told of.
 const MAX_RUNS: usize = 4;
@@ -111,11 +111,25 @@ impl Composing<'_, '_> {
                 Name::start(Start::Unknown)
             }
         };
-        // An element's position is a register of the callee.
-        if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
-            return Name::start(Start::Unknown);
+        let mut steps = name.steps.clone();
+        for step in &mut steps {
+            if let NameStep::Element(key) = step {
+                // A position that the callee works out is its own.
+                match self.translate_key(*key, arguments) {
+                    Some(own) => *key = own,
+                    None => return Name::start(Start::Unknown),
+                }
+            }
         }
-        self.settle(&extend(start, &name.steps))
+        self.settle(&extend(start, &steps))
+    }
+
+    /// A callee's key from this method's side.
+    fn translate_key(&self, key: Key, arguments: &[Argument]) -> Option<Key> {
+        key.in_caller(|position| {
+            let argument = arguments.get(usize::from(position))?;
+            Key::of(self.program, &self.settle(&argument.name))
+        })
     }
 
     /// The object of a callee's access from this method's side: as some element of a container, if that is all there is
@@ -152,11 +166,12 @@ impl Composing<'_, '_> {
         }
         let given = |argument: &Argument| {
             let mut all = Gathering::default();
-            self.given(&mut all, argument, held);
-            match around {
-                Around::Nothing => self.brought_to(all.finish(), held),
-                Around::Caller | Around::Section(_) | Around::Sections(_) => all.finish(),
+            if matches!(around, Around::Nothing) {
+                self.given_to_task(&mut all, argument, held);
+                return self.brought_to(all.finish(), held);
             }
+            self.given(&mut all, argument, held);
+            all.finish()
         };
         let given: Vec<Influences> = arguments.iter().map(given).collect();
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
@@ -254,6 +269,7 @@ impl Composing<'_, '_> {
                 is_removal: access.is_removal,
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
+                keys: access.keys.iter().filter_map(|key| self.translate_key(*key, arguments)).collect(),
                 is_of_keys: access.is_of_keys,
                 within: match access.base.start {
                     Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
