@@ -116,15 +116,21 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
     };
-    // What needs no summaries of the whole program goes first, so that its own are gone when those are made.
+    let of_ground = || -> Vec<Checked> {
+        let checks = detectors.iter().filter_map(|detector| match detector.check {
+            Check::Ground(check) => Some(check),
+            Check::Whole(_) => None,
+        });
+        checks.map(|check| check(&ground, options)).collect()
+    };
+    let needs_whole = detectors.iter().any(|detector| matches!(detector.check, Check::Whole(_)));
+    // Neither keeps all cores busy all the time. Making summaries asks for no threads, which the others may be finding.
+    let (checked, made) = rayon::join(of_ground, || needs_whole.then(|| Whole::on(ground.clone())));
+    checked.into_iter().for_each(&mut add);
+    let whole = made.map(|made| &*whole.get_or_init(|| made));
     for detector in detectors {
-        if let Check::Ground(check) = detector.check {
-            add(check(&ground, options));
-        }
-    }
-    for detector in detectors {
-        if let Check::Whole(check) = detector.check {
-            add(check(whole.get_or_init(|| Whole::on(ground.clone())), options));
+        if let (Check::Whole(check), Some(whole)) = (&detector.check, whole) {
+            add(check(whole, options));
         }
     }
     all.findings = finding::merge(all.findings);

@@ -58,7 +58,7 @@ impl Relation {
             return None;
         }
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
-        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].iter().copied().collect() };
+        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].into() };
         Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
     }
 
@@ -75,7 +75,7 @@ impl Relation {
 
     /// The steps from the owner of both to the object, and the lock's name from there; no owner if the lock is static.
     pub(crate) fn parts(&self) -> (Option<&[NameStep]>, &Name) {
-        (self.object.as_ref().map(|object| object.steps.as_slice()), &self.lock)
+        (self.object.as_ref().map(|object| &*object.steps), &self.lock)
     }
 
     /// Whether one of the held locks is in this relation to an object of this name.
@@ -87,9 +87,8 @@ impl Relation {
                 if object.is_unknown() || object.steps[kept..] != suffix.steps[..] {
                     return false;
                 }
-                let mut owner = Name { start: object.start, steps: object.steps[..kept].iter().copied().collect() };
-                owner.steps.extend(self.lock.steps.iter().copied());
-                owner
+                let owner = Name { start: object.start, steps: object.steps[..kept].into() };
+                owner.then(&self.lock.steps)
             }
         };
         held.iter().any(|held| held.excludes(self.kind, self.mode) && held.name.same(&wanted))
@@ -427,7 +426,7 @@ fn to_callee(lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
         let is_below =
             !given.is_unknown() && given.start == lock.name.start && lock.name.steps.starts_with(&given.steps);
         if is_below {
-            let steps = lock.name.steps[given.steps.len()..].iter().copied().collect();
+            let steps = lock.name.steps[given.steps.len()..].into();
             let name = Name { start: Start::Parameter(position as u16), steps };
             named.push(HeldLock { name, ..lock.clone() });
         }
@@ -451,9 +450,7 @@ fn from_caller(name: &Name, arguments: &[Argument]) -> Name {
             Some(argument)
                 if !argument.name.is_unknown() && argument.name.steps.len() + name.steps.len() <= MAX_STEPS =>
             {
-                let mut own = argument.name.clone();
-                own.steps.extend(name.steps.iter().copied());
-                own
+                argument.name.then(&name.steps)
             }
             _ => Name::start(Start::Unknown),
         },

@@ -56,7 +56,17 @@ pub struct Options {
 }
 
 fn check(ground: &Ground<'_>, options: &crate::Options) -> Checked {
-    let analysis = Analysis::of(ground.program, &ground.calls, options.lock_pattern);
+    let program = ground.program;
+    // Threads are asked for wherever there may be something to tell; most of the way to them is for one core.
+    let needs_threads = !options.lock_pattern.paper && program.methods().any(|method| program.may_lock(method));
+    let (analysis, ()) = rayon::join(
+        || Analysis::of(program, &ground.calls, options.lock_pattern),
+        || {
+            if needs_threads {
+                ground.threads();
+            }
+        },
+    );
     let findings = judge::findings(&analysis, ground, options);
     Checked { findings, unreadable: analysis.unreadable }
 }

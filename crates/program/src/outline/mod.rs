@@ -14,6 +14,7 @@ mod flow;
 mod meeting;
 mod objects;
 mod order;
+mod steps;
 mod waits;
 
 use classfile::CallKind;
@@ -25,6 +26,7 @@ pub use build::outline;
 pub use meeting::{Meeting, MeetingKind, meetings};
 pub use objects::{Object, Objects};
 pub use order::{Blocks, Successor};
+pub use steps::Steps;
 
 use crate::lock::{LockKind, Mode};
 use crate::model::State;
@@ -113,16 +115,26 @@ pub enum NameStep {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Name {
     pub start: Start,
-    pub steps: SmallVec<[NameStep; 2]>,
+    pub steps: Steps,
 }
 
 impl Name {
     pub fn start(start: Start) -> Name {
-        Name { start, steps: SmallVec::new() }
+        Name { start, steps: Steps::default() }
     }
 
     pub fn is_unknown(&self) -> bool {
         self.start == Start::Unknown
+    }
+
+    /// What these steps lead to from here.
+    pub fn then(&self, steps: &[NameStep]) -> Name {
+        Name { start: self.start, steps: self.steps.then(steps) }
+    }
+
+    /// The object that the last step is taken from.
+    pub fn owner(&self) -> Name {
+        Name { start: self.start, steps: self.steps.without_last() }
     }
 
     /// Whether both name one object: equal, and known.

@@ -13,7 +13,7 @@ use super::{
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
-    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
+    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start, Steps,
 };
 use crate::path::MAX_STEPS;
 
@@ -209,7 +209,7 @@ impl Composing<'_, '_> {
 
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
-        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, name.steps.as_slice()) {
+        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, &*name.steps) {
             return match self.kept(register, *field) {
                 Some(given) => self.settle(&extend(given.clone(), rest)),
                 None => name.clone(),
@@ -217,7 +217,7 @@ impl Composing<'_, '_> {
         }
         let Start::Result(event) = name.start else { return name.clone() };
         match self.result_name.get(event.index()).and_then(Option::as_ref) {
-            Some(result) => extend(result.clone(), &name.steps),
+            Some(result) => extend_by(result, &name.steps),
             None => name.clone(),
         }
     }
@@ -386,13 +386,20 @@ fn is_outside(name: &Name) -> bool {
         && !name.steps.iter().any(|step| matches!(step, NameStep::Element(_)))
 }
 
-pub(super) fn extend(mut name: Name, steps: &[NameStep]) -> Name {
+pub(super) fn extend(name: Name, steps: &[NameStep]) -> Name {
     if name.is_unknown() {
         return name;
     }
     if name.steps.len() + steps.len() > MAX_STEPS {
         return Name::start(Start::Unknown);
     }
-    name.steps.extend_from_slice(steps);
-    name
+    name.then(steps)
+}
+
+/// The same by the steps of another name, which are shared if they are all.
+pub(super) fn extend_by(name: &Name, steps: &Steps) -> Name {
+    if name.steps.is_empty() && !name.is_unknown() && steps.len() <= MAX_STEPS {
+        return Name { start: name.start, steps: steps.clone() };
+    }
+    extend(name.clone(), steps)
 }

@@ -4,7 +4,7 @@ use classfile::CallKind;
 use location::MethodName;
 use smallvec::SmallVec;
 
-use super::compose::{Composing, extend};
+use super::compose::{Composing, extend, extend_by};
 use super::influences::Gathering;
 use super::{
     Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary,
@@ -115,7 +115,7 @@ impl Composing<'_, '_> {
         if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
             return Name::start(Start::Unknown);
         }
-        self.settle(&extend(start, &name.steps))
+        self.settle(&extend_by(&start, &name.steps))
     }
 
     /// The object of a callee's access from this method's side: as some element of a container, if that is all there is
@@ -128,6 +128,9 @@ impl Composing<'_, '_> {
             Some(container) => {
                 let steps: SmallVec<[NameStep; 4]> = std::iter::once(NameStep::Some).chain(steps).collect();
                 extend(self.translate(container, arguments), &steps)
+            }
+            None if own.steps.iter().all(|step| !matches!(step, NameStep::Element(_))) => {
+                self.translate(own, arguments)
             }
             None => self.translate(&Name { start: own.start, steps: steps.collect() }, arguments),
         }
@@ -275,7 +278,7 @@ impl Composing<'_, '_> {
                 _ => &[],
             };
             let mut others =
-                chosen.iter().map(|name| Access { base: extend(name.clone(), &access.base.steps), ..put.clone() });
+                chosen.iter().map(|name| Access { base: extend_by(name, &access.base.steps), ..put.clone() });
             let first = others.next();
             let others: SmallVec<[Access; 2]> = others.collect();
             let added = self.add_access(first.unwrap_or(put));
