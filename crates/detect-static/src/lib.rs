@@ -127,7 +127,7 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
     // Neither keeps all cores busy all the time. Making summaries asks for no threads, which the others may be finding.
     let (checked, made) = rayon::join(of_ground, || needs_whole.then(|| Whole::on(ground.clone())));
     checked.into_iter().for_each(&mut add);
-    let whole = made.map(|made| &*whole.get_or_init(|| made));
+    let whole = made.map(|made| whole.get_or_init(|| made));
     for detector in detectors {
         if let (Check::Whole(check), Some(whole)) = (&detector.check, whole) {
             add(check(whole, options));
