@@ -32,11 +32,14 @@ pub struct Detector {
 
 /// What a detector looks at.
 enum Check {
-    /// What calls what; the detector looks into the methods that it needs.
-    Ground(fn(&Ground<'_>, &Options) -> Checked),
+    /// What calls what; the detector looks into the methods that it needs. What it returns is left to do, and may be
+    /// done while summaries are made.
+    Ground(for<'g> fn(&'g Ground<'g>, &'g Options) -> Rest<'g>),
     /// The whole program.
     Whole(fn(&Whole<'_>, &Options) -> Checked),
 }
+
+type Rest<'g> = Box<dyn FnOnce() -> Checked + Send + 'g>;
 
 /// How to check.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -116,16 +119,20 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
     };
-    let of_ground = || -> Vec<Checked> {
-        let checks = detectors.iter().filter_map(|detector| match detector.check {
-            Check::Ground(check) => Some(check),
-            Check::Whole(_) => None,
-        });
-        checks.map(|check| check(&ground, options)).collect()
-    };
     let needs_whole = detectors.iter().any(|detector| matches!(detector.check, Check::Whole(_)));
+    if needs_whole {
+        ground.expect_summaries();
+    }
+    let begun = detectors.iter().filter_map(|detector| match detector.check {
+        Check::Ground(check) => Some(check(&ground, options)),
+        Check::Whole(_) => None,
+    });
+    let begun: Vec<Rest<'_>> = begun.collect();
     // Neither keeps all cores busy all the time. Making summaries asks for no threads, which the others may be finding.
-    let (checked, made) = rayon::join(of_ground, || needs_whole.then(|| Whole::on(ground.clone())));
+    let (checked, made) = rayon::join(
+        || begun.into_iter().map(|rest| rest()).collect::<Vec<_>>(),
+        || needs_whole.then(|| Whole::on(ground.clone())),
+    );
     checked.into_iter().for_each(&mut add);
     let whole = made.map(|made| whole.get_or_init(|| made));
     for detector in detectors {

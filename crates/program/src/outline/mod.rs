@@ -14,7 +14,7 @@ mod flow;
 mod meeting;
 mod objects;
 mod order;
-mod steps;
+mod shared;
 mod waits;
 
 use classfile::CallKind;
@@ -26,7 +26,7 @@ pub use build::outline;
 pub use meeting::{Meeting, MeetingKind, meetings};
 pub use objects::{Object, Objects};
 pub use order::{Blocks, Successor};
-pub use steps::Steps;
+pub use shared::{Shared, Steps};
 
 use crate::lock::{LockKind, Mode};
 use crate::model::State;
@@ -225,13 +225,13 @@ pub struct Event {
     /// Sections that are open here on some path only.
     pub perhaps: SectionSet,
     /// Conditions that decide whether it happens, by number in [`Outline::conditions`].
-    pub control: SmallVec<[u32; 4]>,
+    pub control: Shared<u32>,
     /// Those of them that compare two values and let it happen only if the values agree.
-    pub agreed: SmallVec<[u32; 2]>,
+    pub agreed: Shared<u32>,
     /// Those that let it happen only if the values differ.
-    pub differed: SmallVec<[u32; 2]>,
+    pub differed: Shared<u32>,
     /// Sections whose lock a wait lets go between a condition and here, by condition.
-    pub waited: SmallVec<[(u32, SectionSet); 1]>,
+    pub waited: Shared<(u32, SectionSet)>,
     /// Number of its block in [`Outline::blocks`].
     pub block: u32,
     /// Whether it can happen again in the same call.

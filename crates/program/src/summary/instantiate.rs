@@ -207,21 +207,35 @@ impl Composing<'_, '_> {
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
         let choices: SmallVec<[SmallVec<[Name; 2]>; 4]> =
             arguments.iter().map(|argument| self.choices(argument)).collect();
-        // Accesses that stand together mostly have the same control.
-        let mut last: Option<(&Influences, Influences)> = None;
+        let [mut controls, mut guards, mut awaits] =
+            [&control, &asked, &awaited].map(|here| Joined { here, last: None });
+        let mut last_compared: Option<(&Comparisons, bool, Comparisons)> = None;
         for access in &callee.accesses {
             if self.is_full() {
                 break;
             }
-            let decided = match &last {
-                Some((known, decided)) if known.is_same(&access.control) => decided.clone(),
+            let all_compared = match &last_compared {
+                Some((known, is_write, all)) if *is_write == access.is_write && known.is_same(&access.compared) => {
+                    all.clone()
+                }
+                _ if access.compared.is_empty() => {
+                    if access.is_write {
+                        compared.clone()
+                    } else {
+                        Comparisons::default()
+                    }
+                }
                 _ => {
-                    let mut decided = Gathering::default();
-                    through.gather(&mut decided, &access.control);
-                    decided.add_all(&control);
-                    let decided = decided.finish();
-                    last = through.is_settled(&access.control).then(|| (&access.control, decided.clone()));
-                    decided
+                    let own = access.compared.iter().map(|one| Compared {
+                        sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
+                        are_equal: one.are_equal,
+                    });
+                    let own = own.filter(|one| one.sides.iter().all(|side| !side.is_empty()));
+                    let all: Comparisons = own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect();
+                    let is_settled =
+                        access.compared.iter().flat_map(|one| &one.sides).all(|side| through.is_settled(side));
+                    last_compared = is_settled.then(|| (&access.compared, access.is_write, all.clone()));
+                    all
                 }
             };
             let put = Access {
@@ -233,23 +247,9 @@ impl Composing<'_, '_> {
                 held: mapped(access.held, &sections).union(held),
                 value: through.of(&access.value),
                 address: through.of(&access.address),
-                control: decided,
-                guards: if access.guards.is_empty() {
-                    asked.clone()
-                } else {
-                    let mut guards = Gathering::default();
-                    through.gather(&mut guards, &access.guards);
-                    guards.add_all(&asked);
-                    guards.finish()
-                },
-                awaited: if access.awaited.is_empty() {
-                    awaited.clone()
-                } else {
-                    let mut all = Gathering::default();
-                    through.gather(&mut all, &access.awaited);
-                    all.add_all(&awaited);
-                    all.finish()
-                },
+                control: controls.of(&through, &access.control),
+                guards: guards.of(&through, &access.guards),
+                awaited: awaits.of(&through, &access.awaited),
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
@@ -262,21 +262,17 @@ impl Composing<'_, '_> {
                     Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
                     _ => None,
                 },
-                compared: if access.compared.is_empty() {
-                    if access.is_write { compared.clone() } else { Comparisons::default() }
-                } else {
-                    let own = access.compared.iter().map(|one| Compared {
-                        sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
-                        are_equal: one.are_equal,
-                    });
-                    let own = own.filter(|one| one.sides.iter().all(|side| !side.is_empty()));
-                    own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect()
-                },
+                compared: all_compared,
             };
             let chosen = match access.base.start {
                 Start::Parameter(position) => choices.get(usize::from(position)).map_or(&[][..], |names| names),
                 _ => &[],
             };
+            if chosen.is_empty() {
+                let added = self.add_access(put);
+                through.accesses.push(added);
+                continue;
+            }
             let mut others =
                 chosen.iter().map(|name| Access { base: extend_by(name, &access.base.steps), ..put.clone() });
             let first = others.next();
@@ -373,6 +369,29 @@ struct Through<'t> {
     held: SectionSet,
     /// What the last sets have become: accesses that stand together mostly share theirs.
     known: Vec<(Influences, Influences)>,
+}
+
+/// A callee's influences together with those that the call has itself. Accesses that stand together mostly have the
+/// same, and share what has become of it.
+struct Joined<'j> {
+    here: &'j Influences,
+    last: Option<(&'j Influences, Influences)>,
+}
+
+impl<'j> Joined<'j> {
+    fn of(&mut self, through: &Through<'_>, influences: &'j Influences) -> Influences {
+        if let Some((from, known)) = &self.last
+            && from.is_same(influences)
+        {
+            return known.clone();
+        }
+        let mut all = Gathering::default();
+        through.gather(&mut all, influences);
+        all.add_all(self.here);
+        let all = all.finish();
+        self.last = through.is_settled(influences).then(|| (influences, all.clone()));
+        all
+    }
 }
 
 /// How many sets are looked at again.
