@@ -77,7 +77,7 @@ impl Whole<'_> {
             NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => false,
         };
         if let (Start::Parameter(0), [NameStep::Field(field), rest @ ..]) =
-            (access.base.start, access.base.steps.as_slice())
+            (access.base.start, &*access.base.steps)
             && self.program.is_final_field(*field)
             && rest.iter().all(is_own)
         {
@@ -254,7 +254,7 @@ impl Whole<'_> {
         let targets = self.calls.targets(self.program, kind, method);
         let [target] = targets.known() else { return None };
         let outline = self.outlines().get(*target)?;
-        match outline.returns.as_ref()?.steps.as_slice() {
+        match &*outline.returns.as_ref()?.steps {
             [NameStep::Field(field)] => self.in_field(*field),
             _ => None,
         }

@@ -61,10 +61,10 @@ impl Relation {
         if lock.is_unknown() {
             return None;
         }
-        if let Some(NameStep::Element(own)) = lock.steps.last_mut()
+        if let Some(NameStep::Element(own)) = lock.steps.last()
             && keys.contains(own)
         {
-            *own = Key::TOUCHED;
+            lock = lock.owner().then(&[NameStep::Element(Key::TOUCHED)]);
         }
         if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
             return Some(Relation { object: None, lock, kind, mode });
@@ -73,7 +73,7 @@ impl Relation {
             return None;
         }
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
-        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].iter().copied().collect() };
+        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].into() };
         Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind, mode })
     }
 
@@ -90,33 +90,26 @@ impl Relation {
 
     /// The steps from the owner of both to the object, and the lock's name from there; no owner if the lock is static.
     pub(crate) fn parts(&self) -> (Option<&[NameStep]>, &Name) {
-        (self.object.as_ref().map(|object| object.steps.as_slice()), &self.lock)
+        (self.object.as_ref().map(|object| &*object.steps), &self.lock)
     }
 
     /// Whether one of the held locks is in this relation to an object of this name.
     fn is_held(&self, object: &Name, keys: &[Key], held: &[HeldLock]) -> bool {
-        let mut wanted = match &self.object {
+        let wanted = match &self.object {
             None => self.lock.clone(),
             Some(suffix) => {
                 let Some(kept) = object.steps.len().checked_sub(suffix.steps.len()) else { return false };
                 if object.is_unknown() || object.steps[kept..] != suffix.steps[..] {
                     return false;
                 }
-                let mut owner = Name { start: object.start, steps: object.steps[..kept].iter().copied().collect() };
-                owner.steps.extend(self.lock.steps.iter().copied());
-                owner
+                let owner = Name { start: object.start, steps: object.steps[..kept].into() };
+                owner.then(&self.lock.steps)
             }
         };
         let by_key = matches!(wanted.steps.last(), Some(NameStep::Element(own)) if *own == Key::TOUCHED);
-        held.iter().filter(|held| held.excludes(self.kind, self.mode)).any(|held| {
-            if by_key
-                && let Some(NameStep::Element(own)) = held.name.steps.last()
-                && keys.contains(own)
-                && let Some(last) = wanted.steps.last_mut()
-            {
-                *last = NameStep::Element(*own);
-            }
-            held.name.same(&wanted)
+        held.iter().filter(|held| held.excludes(self.kind, self.mode)).any(|held| match held.name.steps.last() {
+            Some(NameStep::Element(own)) if by_key && keys.contains(own) => held.name.owner().same(&wanted.owner()),
+            _ => held.name.same(&wanted),
         })
     }
 }
@@ -512,16 +505,10 @@ pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<Held
 }
 
 /// A lock of the caller by all names that the callee has for it.
-fn to_callee(program: &Program, mut lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
+fn to_callee(program: &Program, lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
     let own = lock.name.clone();
-    for step in &mut lock.name.steps {
-        if let NameStep::Element(key) = step {
-            match key.in_callee(program, arguments) {
-                Some(given) => *key = given,
-                None => return Vec::new(),
-            }
-        }
-    }
+    let Some(name) = lock.name.with_keys(|key| key.in_callee(program, arguments)) else { return Vec::new() };
+    let lock = HeldLock { name, ..lock };
     if matches!(lock.name.start, Start::Static(_) | Start::Class(_)) {
         return vec![lock];
     }
@@ -530,7 +517,7 @@ fn to_callee(program: &Program, mut lock: HeldLock, arguments: &[Argument]) -> V
         let given = &argument.name;
         let is_below = !given.is_unknown() && given.start == own.start && own.steps.starts_with(&given.steps);
         if is_below {
-            let steps = lock.name.steps[given.steps.len()..].iter().copied().collect();
+            let steps = lock.name.steps[given.steps.len()..].into();
             let name = Name { start: Start::Parameter(position as u16), steps };
             named.push(HeldLock { name, ..lock.clone() });
         }
@@ -549,23 +536,15 @@ pub fn locks(summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
 
 /// A name of the callee as the caller has it.
 fn from_caller(program: &Program, name: &Name, arguments: &[Argument]) -> Name {
-    let mut name = name.clone();
-    for step in &mut name.steps {
-        if let NameStep::Element(key) = step {
-            match key_from_caller(program, *key, arguments) {
-                Some(given) => *key = given,
-                None => return Name::start(Start::Unknown),
-            }
-        }
-    }
+    let Some(name) = name.clone().with_keys(|key| key_from_caller(program, key, arguments)) else {
+        return Name::start(Start::Unknown);
+    };
     match name.start {
         Start::Parameter(position) => match arguments.get(usize::from(position)) {
             Some(argument)
                 if !argument.name.is_unknown() && argument.name.steps.len() + name.steps.len() <= MAX_STEPS =>
             {
-                let mut own = argument.name.clone();
-                own.steps.extend(name.steps.iter().copied());
-                own
+                argument.name.then(&name.steps)
             }
             _ => Name::start(Start::Unknown),
         },

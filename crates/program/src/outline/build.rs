@@ -11,7 +11,8 @@ use super::objects::objects;
 use super::order::Blocks;
 use super::waits::Waits;
 use super::{
-    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start,
+    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Outline, OutlineSection, SectionSet,
+    Shared, Start,
 };
 use crate::ir::{Body, Dynamic, Op, Value};
 use crate::keyed;
@@ -36,6 +37,13 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
         .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))
         .map(|(value, _)| body.name(value))
         .collect();
+    // Most blocks have several events.
+    let decided: Vec<[Shared<u32>; 3]> = (0..control.len())
+        .map(|block| {
+            let own = control[block].as_slice();
+            [own.into(), agreements.of_block(block).into(), differences.of_block(block).into()]
+        })
+        .collect();
     let mut outline = Outline {
         parameters,
         sections: sections.iter().map(|(_, section)| building.section(section, &places)).collect(),
@@ -50,16 +58,17 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
         let pc = body.instruction(value).pc;
         let block = body.block_of(value).index();
         let waited = building.waited(value, &places, &conditions);
+        let [control, agreed, differed] = decided[block].clone();
         outline.events.push(Event {
             pc,
             line: body.line(pc),
             action: building.action(value, &places, &flow),
             held: places.held[value.index()],
             perhaps,
-            control: control[block].clone(),
-            agreed: agreements.of_block(block),
-            differed: differences.of_block(block),
-            waited,
+            control,
+            agreed,
+            differed,
+            waited: waited.as_slice().into(),
             block: block as u32,
             in_loop: in_cycle[block],
             key: match *body.op(value) {

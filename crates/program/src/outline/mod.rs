@@ -14,6 +14,7 @@ mod flow;
 mod meeting;
 mod objects;
 mod order;
+mod shared;
 mod waits;
 
 use classfile::CallKind;
@@ -25,6 +26,7 @@ pub use build::outline;
 pub use meeting::{Meeting, MeetingKind, meetings};
 pub use objects::{Object, Objects};
 pub use order::{Blocks, Successor};
+pub use shared::{Shared, Steps};
 
 use crate::Program;
 use crate::lock::{LockKind, Mode};
@@ -132,7 +134,7 @@ impl Key {
             Start::Local(register) => KeyStart::Local(register),
             Start::Static(_) | Start::Class(_) | Start::New(_) | Start::Unknown => return None,
         };
-        match name.steps.as_slice() {
+        match &*name.steps {
             [] => Some(Key { start, field: None }),
             [NameStep::Field(field)] if program.is_final_field(*field) => Some(Key { start, field: Some(field.name) }),
             _ => None,
@@ -188,16 +190,38 @@ pub enum NameStep {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Name {
     pub start: Start,
-    pub steps: SmallVec<[NameStep; 2]>,
+    pub steps: Steps,
 }
 
 impl Name {
     pub fn start(start: Start) -> Name {
-        Name { start, steps: SmallVec::new() }
+        Name { start, steps: Steps::default() }
     }
 
     pub fn is_unknown(&self) -> bool {
         self.start == Start::Unknown
+    }
+
+    /// What these steps lead to from here.
+    pub fn then(&self, steps: &[NameStep]) -> Name {
+        Name { start: self.start, steps: self.steps.then(steps) }
+    }
+
+    /// The name with other keys for its elements; none if one of them has no other.
+    pub fn with_keys(self, mut other: impl FnMut(Key) -> Option<Key>) -> Option<Name> {
+        if !self.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
+            return Some(self);
+        }
+        let steps = self.steps.iter().map(|&step| match step {
+            NameStep::Element(key) => other(key).map(NameStep::Element),
+            _ => Some(step),
+        });
+        Some(Name { start: self.start, steps: steps.collect::<Option<_>>()? })
+    }
+
+    /// The object that the last step is taken from.
+    pub fn owner(&self) -> Name {
+        Name { start: self.start, steps: self.steps.without_last() }
     }
 
     /// Whether both name one object: equal, and known.
@@ -288,13 +312,13 @@ pub struct Event {
     /// Sections that are open here on some path only.
     pub perhaps: SectionSet,
     /// Conditions that decide whether it happens, by number in [`Outline::conditions`].
-    pub control: SmallVec<[u32; 4]>,
+    pub control: Shared<u32>,
     /// Those of them that compare two values and let it happen only if the values agree.
-    pub agreed: SmallVec<[u32; 2]>,
+    pub agreed: Shared<u32>,
     /// Those that let it happen only if the values differ.
-    pub differed: SmallVec<[u32; 2]>,
+    pub differed: Shared<u32>,
     /// Sections whose lock a wait lets go between a condition and here, by condition.
-    pub waited: SmallVec<[(u32, SectionSet); 1]>,
+    pub waited: Shared<(u32, SectionSet)>,
     /// Number of its block in [`Outline::blocks`].
     pub block: u32,
     /// Whether it can happen again in the same call.

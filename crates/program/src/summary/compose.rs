@@ -14,7 +14,7 @@ use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
     Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Origin, Outline, SectionSet, Sources,
-    Start,
+    Start, Steps,
 };
 use crate::path::MAX_STEPS;
 
@@ -210,13 +210,8 @@ impl Composing<'_, '_> {
 
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
-        let mut settled = self.settled(name);
-        for step in &mut settled.steps {
-            if let NameStep::Element(key) = step {
-                *key = self.settle_key(*key);
-            }
-        }
-        settled
+        let settled = self.settled(name).with_keys(|key| Some(self.settle_key(key)));
+        settled.unwrap_or_else(|| Name::start(Start::Unknown))
     }
 
     /// A key that a call yielded by the name that the callee has for it: a final field of something.
@@ -227,7 +222,7 @@ impl Composing<'_, '_> {
     }
 
     fn settled(&self, name: &Name) -> Name {
-        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, name.steps.as_slice()) {
+        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, &*name.steps) {
             return match self.kept(register, *field) {
                 Some(given) => self.settle(&extend(given.clone(), rest)),
                 None => name.clone(),
@@ -235,7 +230,7 @@ impl Composing<'_, '_> {
         }
         let Start::Result(event) = name.start else { return name.clone() };
         match self.result_name.get(event.index()).and_then(Option::as_ref) {
-            Some(result) => extend(result.clone(), &name.steps),
+            Some(result) => extend_by(result, &name.steps),
             None => name.clone(),
         }
     }
@@ -405,13 +400,20 @@ fn is_outside(name: &Name) -> bool {
         && !name.steps.iter().any(|step| matches!(step, NameStep::Element(_)))
 }
 
-pub(super) fn extend(mut name: Name, steps: &[NameStep]) -> Name {
+pub(super) fn extend(name: Name, steps: &[NameStep]) -> Name {
     if name.is_unknown() {
         return name;
     }
     if name.steps.len() + steps.len() > MAX_STEPS {
         return Name::start(Start::Unknown);
     }
-    name.steps.extend_from_slice(steps);
-    name
+    name.then(steps)
+}
+
+/// The same by the steps of another name, which are shared if they are all.
+pub(super) fn extend_by(name: &Name, steps: &Steps) -> Name {
+    if name.steps.is_empty() && !name.is_unknown() && steps.len() <= MAX_STEPS {
+        return Name { start: name.start, steps: steps.clone() };
+    }
+    extend(name.clone(), steps)
 }

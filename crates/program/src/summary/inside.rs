@@ -6,7 +6,9 @@ use smallvec::SmallVec;
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{Access, Influences, Root, SummarySection};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start};
+use crate::outline::{
+    Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start, Steps,
+};
 
 /// More things than this that are put into objects are not told apart.
 const MAX_PUTS: usize = 64;
@@ -15,7 +17,7 @@ const MAX_PUTS: usize = 64;
 pub(super) struct Put {
     start: Start,
     /// From the object to where it was put.
-    path: SmallVec<[NameStep; 2]>,
+    path: Steps,
     event: EventId,
     value: Influences,
     /// The method itself has set a field: what was there before is gone.
@@ -75,10 +77,11 @@ impl Composing<'_, '_> {
         if !access.is_write || self.is_task || is_found || !is_local(&access.base) {
             return;
         }
-        let (start, mut path) = (access.base.start, access.base.steps.clone());
-        if let Member::Field(field) = access.member {
-            path.push(NameStep::Field(field));
-        }
+        let start = access.base.start;
+        let path = match access.member {
+            Member::Field(field) => access.base.steps.then(&[NameStep::Field(field)]),
+            _ => access.base.steps.clone(),
+        };
         let is_same = |put: &Put| put.start == start && put.path == path && put.event == access.event;
         if let Some(known) = self.inside.iter_mut().find(|put| is_same(put)) {
             let mut all = Gathering::default();

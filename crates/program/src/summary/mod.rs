@@ -151,10 +151,8 @@ impl Access {
         match &self.within {
             None => Cow::Borrowed(&self.base),
             Some(container) => {
-                let mut name = (**container).clone();
-                name.steps.push(NameStep::Some);
-                name.steps.extend_from_slice(&self.base.steps);
-                Cow::Owned(name)
+                let name = container.then(&[NameStep::Some]);
+                Cow::Owned(name.then(&self.base.steps))
             }
         }
     }
