@@ -223,17 +223,18 @@ final class FissureFilter {
         } finally {
             a.lock = 0;
         }
-        // It is told once for each reader, as a record has room for one word.
-        boolean isTold = false;
+        // A record has room for one word: reads come after the other readers, and the write after all of these. Were they
+        // writes as well, a reader could come between two of them.
+        long last = 0;
         for (long reader : readers) {
             if (reader != 0 && reader >>> FissureThread.THREAD_SHIFT != s.number) {
-                isTold = true;
-                append(s, Fissure.ELEMENT, true, Fissure.AFTER_WORD, null, a, index, site, reader | ALL, 0);
+                if (last != 0) {
+                    append(s, Fissure.ELEMENT, false, Fissure.AFTER_WORD, null, a, index, site, last | ALL, 0);
+                }
+                last = reader;
             }
         }
-        if (!isTold) {
-            append(s, Fissure.ELEMENT, true, 0, null, a, index, site, 0, 0);
-        }
+        append(s, Fissure.ELEMENT, true, last == 0 ? 0 : Fissure.AFTER_WORD, null, a, index, site, last | ALL, 0);
         return true;
     }
 
