@@ -70,6 +70,7 @@ impl<'r> Readable<'r> {
 
     fn key(&self, key: Key) -> String {
         let start = match key.start {
+            KeyStart::Parameter(0) if !self.program.method(self.id).access.is_static() => Some("this".to_owned()),
             KeyStart::Parameter(position) => Some(self.parameter(position)),
             KeyStart::Local(register) => self.local(register),
             KeyStart::Result(_) | KeyStart::Element(_) | KeyStart::Touched => None,
