@@ -89,7 +89,7 @@ impl<'p> Ground<'p> {
     }
 
     /// As [`Program::visit_bodies`]. Outlines that are expected to be asked for are made on the way: reading and
-    /// translating code costs as much as an outline.
+    /// translating code is a large part of what an outline costs.
     pub fn visit_bodies<R: Send>(
         &self,
         wanted: impl Fn(MethodId) -> bool + Sync,
