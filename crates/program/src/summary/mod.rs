@@ -29,6 +29,7 @@ mod within;
 use std::borrow::Cow;
 
 use location::{ClassName, MethodName};
+use smallvec::SmallVec;
 
 use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Member, Name, NameStep, SectionSet};
@@ -171,6 +172,8 @@ pub struct Run {
     pub parameter: u16,
     /// Where what it is given comes from.
     pub given: Influences,
+    /// What it is given, one after the other.
+    pub names: SmallVec<[Name; 1]>,
     /// Sections that are open around it.
     pub held: SectionSet,
 }
