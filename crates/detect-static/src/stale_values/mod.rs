@@ -5,7 +5,7 @@
 //! overlooked.
 //!
 //! Reports: `stale-value` where the old value flows into what is written, `check-then-act` where it only decides
-//! whether something is written.
+//! whether something is written, or where what was found in a container may be out of it when it is changed.
 //! Misses: values that only reach other reads; values that wait in fields which others touch, too; sections more than a
 //! few calls away.
 //! May be wrong when: two objects of one class are taken for one, or a second check stands in an unknown form.

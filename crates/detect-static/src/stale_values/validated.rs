@@ -70,12 +70,19 @@ impl Looking<'_> {
                 Root::Parameter(_) => false,
             })
         };
+        // What yields something is called for that; what yields nothing, for what it does.
+        let is_deed = |event: EventId| match &outline.events[event.index()].action {
+            Action::Call { method, .. } => self.whole.program.names.text(method.descriptor).ends_with(")V"),
+            Action::Write { .. } => true,
+            _ => false,
+        };
         self.summary.accesses.iter().any(|done| {
             let is_own = matches!(done.base.start, Start::New(_) | Start::Unknown);
             done.is_write
                 && (!is_own || matches!(done.member, Member::Static(_)))
                 && ![write.event, reading].contains(&done.event)
                 && comes_from(&done.control, stale.read)
+                && is_deed(done.event)
                 && !comes_of(done, write.event)
                 && outline.leads_to(done.event, write.event, &[reading])
         })
