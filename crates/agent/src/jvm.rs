@@ -126,6 +126,11 @@ impl Jvmti {
         self.text(signature)
     }
 
+    /// Collects garbage, whatever the JVM's options say of those who ask for that.
+    pub(crate) fn collect(self) {
+        let _ = call!(self, ForceGarbageCollection,);
+    }
+
     /// The class of the innermost frame that is none of the runtime's.
     pub(crate) fn caller(self) -> Option<jclass> {
         const FRAMES: usize = 16;

@@ -82,6 +82,23 @@ extern "system" fn Java_java_lang_Fissure_declares(
 }
 
 #[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_declared(env: *mut JNIEnv, _: jclass, owner: jstring) -> jstring {
+    guarded(ptr::null_mut(), || {
+        // SAFETY: handed over by the JVM for this thread.
+        let jni = unsafe { Jni::new(env) };
+        let owner = jni.string(owner).replace('.', "/");
+        let Some(agent) = AGENT.get() else { return ptr::null_mut() };
+        let mut text = String::new();
+        for (name, access) in agent.sites().declared(&owner).filter(|(_, access)| !access.is_static()) {
+            text.push(if access.is_volatile() { 'v' } else { 'p' });
+            text.push_str(&String::from_utf8_lossy(name));
+            text.push('\n');
+        }
+        jni.new_string(&text)
+    })
+}
+
+#[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_Fissure_caller(_: *mut JNIEnv, _: jclass) -> jclass {
     guarded(ptr::null_mut(), || AGENT.get().and_then(|agent| agent.jvmti.caller()).unwrap_or(ptr::null_mut()))
 }
@@ -90,6 +107,17 @@ extern "system" fn Java_java_lang_Fissure_caller(_: *mut JNIEnv, _: jclass) -> j
 #[unsafe(no_mangle)]
 extern "system" fn Java_java_lang_Fissure_pause(_: *mut JNIEnv, _: jclass) {
     std::thread::sleep(std::time::Duration::from_micros(50));
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_collect(_: *mut JNIEnv, _: jclass, really: jboolean) {
+    guarded((), || {
+        if let Some(agent) = AGENT.get()
+            && really != 0
+        {
+            agent.jvmti.collect();
+        }
+    });
 }
 
 #[unsafe(no_mangle)]

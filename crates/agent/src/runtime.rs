@@ -10,9 +10,13 @@ use crate::state::Agent;
 /// In an order in which a class comes after its superclass.
 const CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/FissureMore", include_bytes!("../../../runtime/java/lang/FissureMore.class")),
+    (c"java/lang/FissureLock", include_bytes!("../../../runtime/java/lang/FissureLock.class")),
+    (c"java/lang/FissureReads", include_bytes!("../../../runtime/java/lang/FissureReads.class")),
+    (c"java/lang/FissureWord", include_bytes!("../../../runtime/java/lang/FissureWord.class")),
     (c"java/lang/FissureArray", include_bytes!("../../../runtime/java/lang/FissureArray.class")),
     (c"java/lang/FissureEntry", include_bytes!("../../../runtime/java/lang/FissureEntry.class")),
     (c"java/lang/FissureTable", include_bytes!("../../../runtime/java/lang/FissureTable.class")),
+    (c"java/lang/FissureRoom", include_bytes!("../../../runtime/java/lang/FissureRoom.class")),
     (c"java/lang/FissureClass$Facts", include_bytes!("../../../runtime/java/lang/FissureClass$Facts.class")),
     (c"java/lang/FissureClass", include_bytes!("../../../runtime/java/lang/FissureClass.class")),
     (c"java/lang/FissureStripe", include_bytes!("../../../runtime/java/lang/FissureStripe.class")),
@@ -26,6 +30,7 @@ const CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/FissureLocks", include_bytes!("../../../runtime/java/lang/FissureLocks.class")),
     (c"java/lang/FissureSections", include_bytes!("../../../runtime/java/lang/FissureSections.class")),
     (c"java/lang/FissureThreads", include_bytes!("../../../runtime/java/lang/FissureThreads.class")),
+    (c"java/lang/FissureHandles", include_bytes!("../../../runtime/java/lang/FissureHandles.class")),
     (c"java/lang/FissureCalls", include_bytes!("../../../runtime/java/lang/FissureCalls.class")),
     (c"java/lang/Fissure", include_bytes!("../../../runtime/java/lang/Fissure.class")),
 ];

@@ -3,6 +3,7 @@
 
 mod support;
 
+use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,6 +55,28 @@ fn many_platform_threads() {
 fn many_virtual_threads() {
     let number = if is_long() { 100_000 } else { 3_000 };
     threads("virtual", number, &["-Xmx512m"]);
+}
+
+/// What is kept for a thread is gone when it ends: threads one after the other need no more heap than a few.
+#[test]
+fn threads_one_after_the_other_need_no_more_heap() {
+    let pairs = if is_long() { 3_000 } else { 200 };
+    for jdk in jdks() {
+        let (said, text) = recorded(&jdk, &["-Xmx10m"], "Successors", &[&pairs.to_string()]);
+        assert_eq!(said.trim(), (2 * pairs * 1_000).to_string());
+        assert_eq!(text.lines().filter(|line| line.contains("|lost")).count(), 0);
+        // Readers that are no longer noted still come before the write at the end.
+        let mut written = BTreeSet::new();
+        for line in text.lines() {
+            let Some((before, rest)) = line.split_once("(int[]@") else { continue };
+            let array = rest.split('[').next();
+            if before.ends_with("|w") {
+                written.insert(array);
+            }
+            assert!(!before.ends_with("|r") || !written.contains(&array), "{line} on {}", jdk.version);
+        }
+        assert_eq!(written.len(), 100);
+    }
 }
 
 /// A small metaspace holds only what is not unloaded.
@@ -174,4 +197,28 @@ fn nothing_instrumented_is_told() {
     let recorded = record(&jdks()[0], &Program::named("Counter"), &[], &["--include", "nothing.like.it.**"]);
     assert_eq!((recorded.code, recorded.stdout.as_str()), (Some(0), "40\n"));
     assert!(recorded.stderr.contains("warning: no class was instrumented"), "{}", recorded.stderr);
+}
+
+/// Where the heap gets short, recording gives way: the program ends as it does alone, or when it is told to.
+#[test]
+fn a_short_heap_stops_the_recording_and_not_the_program() {
+    for jdk in jdks() {
+        let folder = temporary("crowded");
+        let java = |mode: &[&str]| {
+            let mut java = Command::new(jdk.program("java"));
+            java.arg(agent_option(&folder, "")).args(["-Xmx28m", "-cp"]).arg(Program::named("Crowded").classes());
+            java.arg("Crowded").args(mode).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        };
+        let output = java(&[]).wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && output.stdout == b"1350000 100000000\n", "{stderr}");
+        assert_eq!(stderr, "fissure: recording has stopped: the heap is too short for it\n", "on {}", jdk.version);
+
+        let mut child = java(&["wait"]);
+        let mut first = [0; 1];
+        child.stdout.as_mut().unwrap().read_exact(&mut first).unwrap();
+        assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(143), "on {}", jdk.version);
+        let _ = fs::remove_dir_all(folder);
+    }
 }

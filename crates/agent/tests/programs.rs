@@ -10,7 +10,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use fixture::{Answer, Fixture, Truth, cache, compile, programs, test_jdk, workspace};
-use support::{fissure, temporary};
+use support::{Program, fissure, jdks, temporary};
 
 const FOLDER: &str = "fixtures/programs";
 
@@ -41,6 +41,23 @@ fn run_gets_wrong_what_the_list_says() {
     if is_long {
         let better: Vec<&&str> = listed.iter().filter(|listed| !wrong.contains_key(**listed)).collect();
         assert!(better.is_empty(), "no longer wrong in {rounds} rounds: {better:?}");
+    }
+}
+
+/// Fields of one object that handles name are told from each other: a change of the one is none of the other.
+#[test]
+fn handles_name_variables() {
+    for jdk in jdks() {
+        let observed = |arguments: &[&str]| {
+            let mut run = Command::new(fissure());
+            run.args(["run", "--min-evidence", "observed", "--"]).arg(jdk.program("java"));
+            let output = run.args(Program::named("Indices").arguments()).args(arguments).output().unwrap();
+            String::from_utf8(output.stderr).unwrap()
+        };
+        let same = observed(&["same"]);
+        assert!(same.contains("Indices.take"), "on {}: {same}", jdk.version);
+        let other = observed(&[]);
+        assert!(!other.contains("Indices.take"), "on {}: {other}", jdk.version);
     }
 }
 

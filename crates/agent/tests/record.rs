@@ -25,6 +25,7 @@ fn programs_end_as_they_do_alone() {
             ("Tasks", &[][..]),
             ("Ordered", &[][..]),
             ("Names", &[][..]),
+            ("Handles", &[][..]),
             ("Startup", &[][..]),
             ("Loaders", &["20"][..]),
             ("Threads", &["platform", "20"][..]),
@@ -182,5 +183,33 @@ fn without_filter_every_access_is_there() {
         assert_eq!(count("w(Shapes.total)"), 1001, "{}", recorded.stderr);
         assert_eq!(count("r(Shapes$Box.value@)"), 1500);
         assert_eq!(recorded.order_unknown, 0);
+    }
+}
+
+/// A field is the same variable whether code names it, or a handle, or an updater; two fields of an object are two.
+#[test]
+fn a_handle_names_a_field() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Handles"), &[], &[]);
+        assert_eq!(recorded.stdout, "25x34\n", "on {}: {}", jdk.version, recorded.stderr);
+        let told = |event: &&support::Event| event.operation.starts_with(['v', 'a']);
+        let told: Vec<&str> = recorded.events.iter().filter(told).map(|event| event.operation.as_str()).collect();
+        let expected = [
+            "vw(Handles$Queue.last@)",
+            "vw(Handles$Above.produced@)",
+            "vu(Handles$Above.produced@)",
+            "vr(Handles$Above.produced@)",
+            "vw(Handles$Above.consumed by handle@)",
+            "vr(Handles$Above.consumed by handle@)",
+            "vw(Handles$Queue.state@)",
+            "vu(Handles$Queue.state@)",
+            "vu(Handles$Queue.last@)",
+        ];
+        assert_eq!(told[..expected.len()], expected, "on {}", jdk.version);
+        // An element and a static field are told, though not which they are.
+        let rest = &told[expected.len()..];
+        assert!(rest.iter().any(|one| one.starts_with("aw(int[]@")), "{rest:?}");
+        assert!(rest.contains(&"vr(Handles$Queue.state@)") && rest.contains(&"vr(Handles$Queue.last@)"), "{rest:?}");
+        assert!(!recorded.text.contains("|lost"), "on {}", jdk.version);
     }
 }

@@ -80,8 +80,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let options = Options { lock_conflicts: args.lock_conflicts, without: without(&args.without), paper: args.paper };
     let mut reader = open(&args.file)?;
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
-    let (mut seen, mut units) = (0, 0);
+    let (mut given, mut seen, mut units) = (0, 0, 0);
     feed(&mut reader, |events| {
+        given += events.len();
         seen += events.iter().filter(|event| !matches!(event.action, Action::Lost { .. })).count() as u64;
         units += events.iter().filter(|event| matches!(event.action, Action::UnitBegin { .. })).count() as u64;
         for detector in &mut running {
@@ -89,6 +90,10 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
         }
     })
     .with_context(|| shown(&args.file))?;
+    // What comes through a pipe can be read but once.
+    if args.file.is_file() || Follow::is_recording(&args.file) {
+        look_again(&args.file, &mut running, given).with_context(|| shown(&args.file))?;
+    }
     let findings = running.into_iter().flat_map(|detector| detector.finish(reader.tables())).collect();
     let findings = finding::merge(findings);
 
@@ -115,6 +120,23 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
         (0, _) => INCOMPLETE,
         _ => FINDINGS,
     }))
+}
+
+/// Shows the trace once more to detectors that want it, without what somebody added to it meanwhile.
+fn look_again(file: &Path, detectors: &mut [Box<dyn Detector>], given: usize) -> Result<()> {
+    let mut again: Vec<_> = detectors.iter_mut().filter_map(|one| one.look_again().then_some(one)).collect();
+    if again.is_empty() {
+        return Ok(());
+    }
+    let mut left = given;
+    feed(&mut open(file)?, |events| {
+        let events = &events[..events.len().min(left)];
+        left -= events.len();
+        for detector in &mut again {
+            detector.on_events(events);
+        }
+    })?;
+    Ok(())
 }
 
 pub(crate) fn without(refinements: &[RefinementArg]) -> Without {

@@ -98,6 +98,18 @@ fn a_part_that_is_lost_is_told_and_the_rest_is_used() {
 }
 
 #[test]
+fn a_joint_cycle_is_told_beside_a_violated_unit() {
+    // C is violated, and through what it wrote it stands between A and B, which have no order on their own account.
+    let lines = "C|begin|\nC|r(z)|1\nA|begin|\nB|begin|\nA|r(x)|2\nB|r(y)|3\nA|w(z)|4\nC|w(z)|5\nB|w(z)|6\nC|r(z)|7\n\
+                 A|w(y)|8\nB|w(x)|9\nA|end|\nB|end|\nC|end|\n";
+    let file = temporary("joint.trace");
+    std::fs::write(&file, lines).unwrap();
+    let output = text(&fissure(&["analyze", file.to_str().unwrap()], b"").stdout);
+    assert!(output.contains("error[not-serializable]:"), "{output}");
+    assert!(output.contains("error[not-serializable-together]: threads `A`, `B`"), "{output}");
+}
+
+#[test]
 fn lock_order_counts_on_request() {
     let trace = "A|begin|1\nA|acq(l)|2\nA|rel(l)|3\nB|acq(l)|4\nB|rel(l)|5\nA|acq(l)|6\nA|rel(l)|7\nA|end|8\n";
     assert_eq!(code(&fissure(&["analyze", "--detector", "serializability", "-"], trace.as_bytes())), 0);

@@ -29,17 +29,16 @@ fn main() {
     );
     let reading = read(&binary);
     println!("binary, reading alone        {}", rate(length, reading));
-    let eight = analyse(&binary);
-    println!("binary, 8 threads            {}", rate(length, eight));
+    println!("binary, 8 threads            {}", rate(length, analyse(&binary)));
     println!("the same by reduction        {}", rate(length, analyse_by("reduction", &binary)));
-    drop(binary);
     let many = Run { threads: 64, ..base }.binary();
-    let sixty_four = analyse(&many);
-    println!("binary, 64 threads           {}, {:.2} times", rate(length, sixty_four), ratio(sixty_four, eight));
+    let (eight, sixty_four) = analyse_in_turn(&binary, &many);
+    println!("binary, 64 threads           {}, {}", rate(length, sixty_four), ratio(sixty_four, eight));
     drop(many);
     let wide = Run { variables: 1_000_000, ..base }.binary();
-    let million = analyse(&wide);
-    println!("binary, 1,000,000 variables  {}, {:.2} times", rate(length, million), ratio(million, eight));
+    let (thousand, million) = analyse_in_turn(&binary, &wide);
+    println!("binary, 1,000,000 variables  {}, {}", rate(length, million), ratio(million, thousand));
+    drop(binary);
     println!("the same, reading alone      {}", rate(length, read(&wide)));
     println!("the same by reduction        {}", rate(length, analyse_by("reduction", &wide)));
     drop(wide);
@@ -108,11 +107,12 @@ impl Events {
             (Action::UnitEnd { unit: UnitId(0) }, SiteId(site + 7)),
             (Action::Release { lock: LockId(lock), mode: Mode::Exclusive, cause: Cause::Section }, SiteId(site + 6)),
         ];
+        // Which variables a lock guards is fixed, so units on one lock are in order and others do not meet. A unit uses a
+        // few of them, however many there are: a program does not do more at once because its heap is larger.
         let per_lock = (self.run.variables / Events::LOCKS).max(1);
+        let used: [u32; 4] = std::array::from_fn(|_| lock + self.random(per_lock) * Events::LOCKS);
         for _ in 0..4 + self.random(12) {
-            // Which variables a lock guards is fixed, so units on one lock are in order and others do not meet.
-            let variable = (lock + self.random(per_lock) * Events::LOCKS) % self.run.variables.max(Events::LOCKS);
-            let variable = VariableId(variable);
+            let variable = VariableId(used[self.random(used.len() as u32) as usize]);
             let place = SiteId(site + 2 + self.random(4));
             let action = if self.random(4) == 0 { Action::Write { variable } } else { Action::Read { variable } };
             plan.push((action, place));
@@ -266,10 +266,28 @@ fn analyse(bytes: &[u8]) -> Time {
     analyse_by("serializability", bytes)
 }
 
+/// Two traces in turn, the best of five each: what else the machine does is the same for both.
+fn analyse_in_turn(one: &[u8], other: &[u8]) -> (Time, Time) {
+    let times: Vec<(Time, Time)> = (0..5).map(|_| (analyse_once(one), analyse_once(other))).collect();
+    (best(times.iter().map(|times| times.0)), best(times.iter().map(|times| times.1)))
+}
+
+fn analyse_once(bytes: &[u8]) -> Time {
+    analyse_from("serializability", bytes)
+}
+
+/// Least time and least processor time, which need not be of the same run.
+fn best(times: impl Iterator<Item = Time>) -> Time {
+    let least = |one: Time, other: Time| Time {
+        wall: one.wall.min(other.wall),
+        processor: one.processor.min(other.processor),
+    };
+    times.reduce(least).unwrap_or_default()
+}
+
 fn analyse_by(detector: &str, bytes: &[u8]) -> Time {
     // The best of three: another process may have been in the way.
-    let times = (0..3).map(|_| analyse_from(detector, bytes));
-    times.min_by_key(|time| time.wall).unwrap_or_default()
+    best((0..3).map(|_| analyse_from(detector, bytes)))
 }
 
 fn analyse_from(detector: &str, input: impl Read + Send) -> Time {
@@ -322,8 +340,10 @@ fn rate(events: usize, taken: Time) -> String {
     format!("{wall:5.2} s, {:5.1} million events a second, processor {processor:5.2} s", events as f64 / wall / 1e6)
 }
 
-fn ratio(one: Time, other: Time) -> f64 {
-    one.wall.as_secs_f64() / other.wall.as_secs_f64()
+fn ratio(one: Time, other: Time) -> String {
+    let (wall, processor) = (one.wall.as_secs_f64(), one.processor.as_secs_f64());
+    let of = (other.wall.as_secs_f64(), other.processor.as_secs_f64());
+    format!("{:.2} times, {:.2} of processor time", wall / of.0, processor / of.1)
 }
 
 /// Memory of this process in kB, where the system tells it.

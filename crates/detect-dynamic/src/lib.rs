@@ -48,6 +48,12 @@ pub trait Detector {
     /// Takes something for granted that the next events are about. What it means is the detector's business.
     fn assume(&mut self, _assumed: Assumed) {}
 
+    /// After the last event: whether this detector wants to see all of them once more, to say all that it could. Who can
+    /// read the trace but once does not ask.
+    fn look_again(&mut self) -> bool {
+        false
+    }
+
     /// Judges what was open when the trace ended, and says all that was found. `tables` are those of the whole trace.
     fn finish(self: Box<Self>, tables: &Tables) -> Vec<Finding>;
 }

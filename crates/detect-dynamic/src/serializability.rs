@@ -5,20 +5,23 @@
 //! A transaction is a unit of the trace; outside units, the time in which a thread holds a lock; else a lone access.
 //! Order comes from conflicting accesses, program order, start, join and barriers, and with `lock_conflicts` from every
 //! release to the next acquire, in which case sections outside units are no transactions, as the literature has it.
-//! Misses: whatever did not happen in this run. Of several cycles that one event closes it tells one, so a joint cycle
-//! can stay untold if the cycle told instead had a transaction that is reported on its own.
+//! Misses: whatever did not happen in this run. Of several joint cycles that one event closes it tells one. If it may look
+//! at the run but once, that one can lead through a transaction that is reported on its own, and none is told.
 //! May be wrong when: a unit is not meant to be atomic, or the trace lacks events.
 //! Method: after Farzan and Madhusudan, "Monitoring atomicity in concurrent programs", 2008, who showed that a state
 //! bounded by threads and variables is enough. Ours keeps, for each open transaction, the first event of each thread
 //! that it reaches; nothing is swept when a transaction ends, and no variable has a clock.
 //! Page: docs/rules/not-serializable.md, docs/rules/not-serializable-together.md
 
+mod accesses;
 mod explain;
+mod left_out;
 mod paths;
 mod reach;
 mod rules;
 mod state;
 mod transactions;
+mod variables;
 
 #[cfg(test)]
 mod oracle;
@@ -59,8 +62,16 @@ impl Detector for Serializability {
         }
     }
 
-    fn fetch(&self, events: &[Event]) {
-        self.engine.fetch(events);
+    fn look_again(&mut self) -> bool {
+        self.engine.finish();
+        self.told.take(&mut self.engine.verdicts);
+        if !self.told.has_alone() {
+            return false;
+        }
+        let engine = std::mem::replace(&mut self.engine, Engine::new(false));
+        self.engine = engine.look_again();
+        self.told.forget_together();
+        true
     }
 
     fn finish(mut self: Box<Self>, tables: &Tables) -> Vec<Finding> {

@@ -32,11 +32,14 @@ pub struct Detector {
 
 /// What a detector looks at.
 enum Check {
-    /// What calls what; the detector looks into the methods that it needs.
-    Ground(fn(&Ground<'_>, &Options) -> Checked),
+    /// What calls what; the detector looks into the methods that it needs. What it returns is left to do, and may be
+    /// done while summaries are made.
+    Ground(for<'g> fn(&'g Ground<'g>, &'g Options) -> Rest<'g>),
     /// The whole program.
     Whole(fn(&Whole<'_>, &Options) -> Checked),
 }
+
+type Rest<'g> = Box<dyn FnOnce() -> Checked + Send + 'g>;
 
 /// How to check.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -116,15 +119,25 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
     };
-    // What needs no summaries of the whole program goes first, so that its own are gone when those are made.
-    for detector in detectors {
-        if let Check::Ground(check) = detector.check {
-            add(check(&ground, options));
-        }
+    let needs_whole = detectors.iter().any(|detector| matches!(detector.check, Check::Whole(_)));
+    if needs_whole {
+        ground.expect_summaries();
     }
+    let begun = detectors.iter().filter_map(|detector| match detector.check {
+        Check::Ground(check) => Some(check(&ground, options)),
+        Check::Whole(_) => None,
+    });
+    let begun: Vec<Rest<'_>> = begun.collect();
+    // Neither keeps all cores busy all the time. Making summaries asks for no threads, which the others may be finding.
+    let (checked, made) = rayon::join(
+        || begun.into_iter().map(|rest| rest()).collect::<Vec<_>>(),
+        || needs_whole.then(|| Whole::on(ground.clone())),
+    );
+    checked.into_iter().for_each(&mut add);
+    let whole = made.map(|made| whole.get_or_init(|| made));
     for detector in detectors {
-        if let Check::Whole(check) = detector.check {
-            add(check(whole.get_or_init(|| Whole::on(ground.clone())), options));
+        if let (Check::Whole(check), Some(whole)) = (&detector.check, whole) {
+            add(check(whole, options));
         }
     }
     all.findings = finding::merge(all.findings);

@@ -204,10 +204,15 @@ impl<'w> Words<'w> {
 
 /// The name of the library's method that is called at a spot.
 pub(crate) fn operation<'w>(whole: &'w Whole<'w>, spot: &Spot) -> Option<&'w str> {
+    called_at(whole, spot).map(|method| whole.program.names.text(method.name))
+}
+
+/// The method that is called at a place.
+pub(crate) fn called_at(whole: &Whole<'_>, spot: &Spot) -> Option<MethodName> {
     let method = whole.calls.hierarchy.resolve_name(whole.program, spot.method)?;
     let outline = whole.summaries.outline(method)?;
     outline.events.iter().filter(|event| event.pc == spot.pc).find_map(|event| match &event.action {
-        Action::Call { method, .. } => Some(whole.program.names.text(method.name)),
+        Action::Call { method, .. } => Some(*method),
         _ => None,
     })
 }

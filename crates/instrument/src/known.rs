@@ -53,6 +53,12 @@ impl Known {
         self.classes.get(class).is_some_and(|class| class.fields.keys().any(|(name, _)| **name == *field))
     }
 
+    /// The fields that a class of this name declares, if it was seen.
+    pub(crate) fn declared(&self, class: &[u8]) -> impl Iterator<Item = (&[u8], Access)> {
+        let fields = self.classes.get(class).into_iter().flat_map(|class| &class.fields);
+        fields.map(|((name, _), access)| (&**name, *access))
+    }
+
     /// The access flags of the field that a reference means, found as the JVM finds it: in the class, in its
     /// interfaces, in its superclass. `None` if no class that has been seen has it.
     pub(crate) fn field(&self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> Option<Access> {

@@ -132,6 +132,11 @@ impl Sites {
         self.known.declares(class.as_bytes(), field.as_bytes())
     }
 
+    /// The fields that a class declares, if it was seen.
+    pub fn declared(&self, class: &str) -> impl Iterator<Item = (&[u8], Access)> {
+        self.known.declared(class.as_bytes())
+    }
+
     /// The access flags of a field, by all classes that were seen by now: more may be known than when code that refers
     /// to it was rewritten.
     pub fn access(&self, field: &FieldRow) -> Option<Access> {

@@ -73,7 +73,7 @@ pub(crate) struct Counts {
 
 /// What every array is, and the name of constructors.
 pub(crate) struct Roots {
-    object: ClassName,
+    pub(crate) object: ClassName,
     cloneable: ClassName,
     serializable: ClassName,
     /// `<init>`
@@ -105,6 +105,8 @@ pub struct Program {
     /// How many of the classes and methods are checked.
     pub(crate) checked: Counts,
     pub(crate) by_name: FxHashMap<ClassName, ClassId>,
+    /// Fields by the name that their class has for them.
+    pub(crate) fields_by_name: FxHashMap<FieldName, FieldId>,
     pub(crate) class_of_method: Vec<ClassId>,
     pub(crate) class_of_field: Vec<ClassId>,
     pub(crate) skipped: Vec<Skipped>,
@@ -237,18 +239,15 @@ impl Program {
 
     /// The field that a reference names: in the class itself, or in what it inherits from.
     pub fn resolve_field(&self, name: FieldName) -> Option<FieldId> {
+        if let Some(declared) = self.fields_by_name.get(&name) {
+            return Some(*declared);
+        }
         let mut pending: SmallVec<[ClassName; 16]> = smallvec![name.class];
         let mut seen = 0;
         while let Some(class) = pending.pop() {
-            let Some(class) = self.class(class) else { continue };
-            let entry = self.entry(class);
-            let found = entry
-                .header
-                .fields
-                .iter()
-                .position(|field| field.name == name.name && field.descriptor == name.descriptor);
-            if let Some(found) = found {
-                return Some(FieldId(entry.first_field + found as u32));
+            let Some(entry) = self.class(class).map(|class| self.entry(class)) else { continue };
+            if let Some(declared) = self.fields_by_name.get(&FieldName { class, ..name }) {
+                return Some(*declared);
             }
             // A hierarchy that goes in circles is no Java, but must not hang us.
             seen += 1;

@@ -8,13 +8,13 @@ use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::lock::{LockKind, Mode};
 use crate::outline::{
-    Action, Argument, Event, EventId, Name, NameStep, Object, Outline, OutlineSection, SectionSet, Start,
+    Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, OutlineSection, SectionSet, Start,
 };
 use crate::path::MAX_STEPS;
 use crate::release::Release;
-use crate::summary::{Run, Summaries, Summary};
+use crate::summary::{Access, Keys, Run, Summaries, Summary};
 use crate::thread::Threads;
-use crate::variable::{Place, Variable, Variables};
+use crate::variable::{Place, Variable, Variables, holder};
 
 /// Callers further up than this are not asked.
 const MAX_CLIMB: usize = 6;
@@ -47,19 +47,34 @@ pub struct Relation {
 impl Relation {
     /// The relation between an object and a lock that are both named in one method.
     pub fn between(object: &Name, held: &HeldLock) -> Option<Relation> {
-        let (lock, kind, mode) = (&held.name, held.kind, held.mode);
+        Relation::by_key(object, &[], held)
+    }
+
+    /// The same of an access, which a lock of its key covers as well.
+    pub fn of(access: &Access, held: &HeldLock) -> Option<Relation> {
+        Relation::by_key(&access.base, &access.keys, held)
+    }
+
+    fn by_key(object: &Name, keys: &[Key], held: &HeldLock) -> Option<Relation> {
+        let (kind, mode) = (held.kind, held.mode);
+        let mut lock = held.name.clone();
         if lock.is_unknown() {
             return None;
         }
+        if let Some(NameStep::Element(own)) = lock.steps.last()
+            && keys.contains(own)
+        {
+            lock = lock.owner().then(&[NameStep::Element(Key::TOUCHED)]);
+        }
         if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
-            return Some(Relation { object: None, lock: lock.clone(), kind, mode });
+            return Some(Relation { object: None, lock, kind, mode });
         }
         if object.start != lock.start {
             return None;
         }
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
-        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].iter().copied().collect() };
-        Some(Relation { object: Some(rest(object)), lock: rest(lock), kind, mode })
+        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].into() };
+        Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind, mode })
     }
 
     /// Whether two threads that hold these locks of one object exclude each other.
@@ -75,11 +90,11 @@ impl Relation {
 
     /// The steps from the owner of both to the object, and the lock's name from there; no owner if the lock is static.
     pub(crate) fn parts(&self) -> (Option<&[NameStep]>, &Name) {
-        (self.object.as_ref().map(|object| object.steps.as_slice()), &self.lock)
+        (self.object.as_ref().map(|object| &*object.steps), &self.lock)
     }
 
     /// Whether one of the held locks is in this relation to an object of this name.
-    fn is_held(&self, object: &Name, held: &[HeldLock]) -> bool {
+    fn is_held(&self, object: &Name, keys: &[Key], held: &[HeldLock]) -> bool {
         let wanted = match &self.object {
             None => self.lock.clone(),
             Some(suffix) => {
@@ -87,12 +102,15 @@ impl Relation {
                 if object.is_unknown() || object.steps[kept..] != suffix.steps[..] {
                     return false;
                 }
-                let mut owner = Name { start: object.start, steps: object.steps[..kept].iter().copied().collect() };
-                owner.steps.extend(self.lock.steps.iter().copied());
-                owner
+                let owner = Name { start: object.start, steps: object.steps[..kept].into() };
+                owner.then(&self.lock.steps)
             }
         };
-        held.iter().any(|held| held.excludes(self.kind, self.mode) && held.name.same(&wanted))
+        let by_key = matches!(wanted.steps.last(), Some(NameStep::Element(own)) if *own == Key::TOUCHED);
+        held.iter().filter(|held| held.excludes(self.kind, self.mode)).any(|held| match held.name.steps.last() {
+            Some(NameStep::Element(own)) if by_key && keys.contains(own) => held.name.owner().same(&wanted.owner()),
+            _ => held.name.same(&wanted),
+        })
     }
 }
 
@@ -152,7 +170,8 @@ impl<'c> Cover<'c> {
                 NameStep::Some => true,
             })
         };
-        let relations: Vec<&Relation> = relations.iter().filter(is_owned).collect();
+        let relations: Vec<&Relation> =
+            relations.iter().filter(is_owned).filter(|relation| self.is_lasting(variables, relation)).collect();
         !relations.is_empty()
             && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(
                 |place| {
@@ -161,10 +180,29 @@ impl<'c> Cover<'c> {
                     let held = locks(summary, access.held);
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
-                        self.is_under(place.method, &access.object(), &held, relation, MAX_CLIMB, &mut asked)
+                        let touched = Touched { object: &access.object(), keys: &access.keys };
+                        self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
                     })
                 },
             )
+    }
+
+    /// Whether a lock that is looked up by the key of what is touched is the same one each time: nobody takes it out of
+    /// where it is looked up. One that is looked up by something else is not known elsewhere.
+    fn is_lasting(&self, variables: &Variables, relation: &Relation) -> bool {
+        let Some((NameStep::Element(key), steps)) = relation.lock.steps.split_last() else { return true };
+        let container = Name { start: relation.lock.start, steps: steps.into() };
+        let Some(container) = holder(&container).and_then(|field| self.program.resolve_field(field)) else {
+            return false;
+        };
+        *key == Key::TOUCHED
+            && variables.writers(Variable::Held(container)).iter().all(|place| {
+                let summary = self.summaries.summary(place.method);
+                summary.is_some_and(|summary| {
+                    let write = &summary.accesses[place.access.index()];
+                    matches!(write.member, Member::Elements) || write.is_keyed && !write.is_removal
+                })
+            })
     }
 
     /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.
@@ -177,7 +215,7 @@ impl<'c> Cover<'c> {
                 self.identity(method, &section.lock) != Some(wanted)
                     || self.is_under(
                         method,
-                        &section.lock,
+                        Touched { object: &section.lock, keys: &[] },
                         &outline_locks(outline, section.inside),
                         relation,
                         MAX_CLIMB,
@@ -204,13 +242,16 @@ impl<'c> Cover<'c> {
     fn is_under(
         &self,
         method: MethodId,
-        object: &Name,
+        touched: Touched<'_>,
         held: &[HeldLock],
         relation: &Relation,
         climb: usize,
         asked: &mut FxHashSet<MethodId>,
     ) -> bool {
-        if relation.is_held(object, held) || matches!(object.start, Start::New(_)) || self.is_another(object, relation)
+        let Touched { object, keys } = touched;
+        if relation.is_held(object, keys, held)
+            || matches!(object.start, Start::New(_))
+            || self.is_another(object, relation)
         {
             return true;
         }
@@ -223,21 +264,66 @@ impl<'c> Cover<'c> {
             let Some(outline) = self.summaries.outline(*caller) else { return false };
             self.call_sites(*caller, method).all(|(event, arguments)| {
                 is_called = true;
-                let made = &outline.events[event];
-                let held = match made.action {
-                    // A lambda runs where it is called, and not where it is made.
-                    Action::Lambda { .. } => self
-                        .runner(outline, event)
-                        .map(|(at, around)| [outline_locks(outline, at.held), around].concat())
-                        .unwrap_or_default(),
-                    _ => outline_locks(outline, made.held),
-                };
-                let object = from_caller(object, arguments);
-                self.is_under(*caller, &object, &held, relation, climb - 1, asked)
+                let held = self.held_at(outline, event);
+                let object = from_caller(self.program, object, arguments);
+                let keys = keys_from_caller(self.program, keys, arguments);
+                let touched = Touched { object: &object, keys: &keys };
+                self.is_under(*caller, touched, &held, relation, climb - 1, asked)
             })
         });
         asked.remove(&method);
         is_called && all
+    }
+
+    /// Whether callers hold a lock around a method, wherever it is called, that all writers of what it touches hold, too.
+    /// The method itself may have no name for that lock.
+    pub fn is_covered_outside(
+        &self,
+        variables: &Variables,
+        variable: Variable,
+        method: MethodId,
+        access: &Access,
+    ) -> bool {
+        if self.threads.is_none_or(|threads| threads.open.binary_search(&method).is_ok()) {
+            return false;
+        }
+        let touched = Touched { object: &access.object(), keys: &access.keys };
+        self.outer_relations(method, touched).iter().any(|relation| {
+            let mut asked = FxHashSet::default();
+            self.is_under(method, touched, &[], relation, MAX_CLIMB, &mut asked)
+                && self.covers(variables, variable, relation)
+        })
+    }
+
+    /// The locks that are held around a method on one way to it, by how they are reached from what it touches.
+    fn outer_relations(&self, method: MethodId, touched: Touched<'_>) -> Vec<Relation> {
+        let mut found = Vec::new();
+        let (mut method, mut object, mut keys): (_, _, Keys) = (method, touched.object.clone(), touched.keys.into());
+        for _ in 0..MAX_CLIMB {
+            let mut callers = self.calls.callers(method).iter().filter(|caller| self.is_run(**caller));
+            let site = callers.find_map(|caller| Some((*caller, self.call_sites(*caller, method).next()?)));
+            let Some((caller, (at, arguments))) = site else { break };
+            let Some(outline) = self.summaries.outline(caller) else { break };
+            let held = self.held_at(outline, at);
+            object = from_caller(self.program, &object, arguments);
+            keys = keys_from_caller(self.program, &keys, arguments);
+            found.extend(held.iter().filter_map(|held| Relation::by_key(&object, &keys, held)));
+            method = caller;
+        }
+        found
+    }
+
+    /// The locks that are held where a method is called, or where a lambda that is made there is run.
+    fn held_at(&self, outline: &Outline, site: usize) -> Vec<HeldLock> {
+        let made = &outline.events[site];
+        match made.action {
+            // A lambda runs where it is called, and not where it is made.
+            Action::Lambda { .. } => self
+                .runner(outline, site)
+                .map(|(at, around)| [outline_locks(outline, at.held), around].concat())
+                .unwrap_or_default(),
+            _ => outline_locks(outline, made.held),
+        }
     }
 
     /// Whether an object is not one that the relation speaks of: what a field owns is in no other field.
@@ -290,7 +376,7 @@ impl<'c> Cover<'c> {
             });
             let Some((event, arguments)) = call else { return Vec::new() };
             held.extend(outline_locks(outline, event.held));
-            held = held.into_iter().flat_map(|lock| to_callee(lock, arguments)).collect();
+            held = held.into_iter().flat_map(|lock| to_callee(self.program, lock, arguments)).collect();
         }
         held
     }
@@ -322,8 +408,9 @@ impl<'c> Cover<'c> {
                     let around = |run: &Run| locks(summary, run.held);
                     let mut common = around(runs.next()?);
                     runs.for_each(|run| common.retain(|lock| around(run).contains(lock)));
-                    let named =
-                        common.into_iter().map(|lock| HeldLock { name: from_caller(&lock.name, arguments), ..lock });
+                    let named = common
+                        .into_iter()
+                        .map(|lock| HeldLock { name: from_caller(self.program, &lock.name, arguments), ..lock });
                     found = Some((event, named.collect()));
                 }
                 Action::Write { stored, .. } if is_it(stored) => return None,
@@ -367,7 +454,8 @@ impl<'c> Cover<'c> {
                         None => continue,
                     }
                 }
-                let named: Vec<HeldLock> = held.into_iter().flat_map(|lock| to_callee(lock, arguments)).collect();
+                let named: Vec<HeldLock> =
+                    held.into_iter().flat_map(|lock| to_callee(self.program, lock, arguments)).collect();
                 common = Some(match common {
                     None => named,
                     Some(known) => known.into_iter().filter(|lock| named.contains(lock)).collect(),
@@ -417,17 +505,19 @@ pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<Held
 }
 
 /// A lock of the caller by all names that the callee has for it.
-fn to_callee(lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
+fn to_callee(program: &Program, lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
+    let own = lock.name.clone();
+    let Some(name) = lock.name.with_keys(|key| key.in_callee(program, arguments)) else { return Vec::new() };
+    let lock = HeldLock { name, ..lock };
     if matches!(lock.name.start, Start::Static(_) | Start::Class(_)) {
         return vec![lock];
     }
     let mut named = Vec::new();
     for (position, argument) in arguments.iter().enumerate() {
         let given = &argument.name;
-        let is_below =
-            !given.is_unknown() && given.start == lock.name.start && lock.name.steps.starts_with(&given.steps);
+        let is_below = !given.is_unknown() && given.start == own.start && own.steps.starts_with(&given.steps);
         if is_below {
-            let steps = lock.name.steps[given.steps.len()..].iter().copied().collect();
+            let steps = lock.name.steps[given.steps.len()..].into();
             let name = Name { start: Start::Parameter(position as u16), steps };
             named.push(HeldLock { name, ..lock.clone() });
         }
@@ -445,19 +535,36 @@ pub fn locks(summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
 }
 
 /// A name of the callee as the caller has it.
-fn from_caller(name: &Name, arguments: &[Argument]) -> Name {
+fn from_caller(program: &Program, name: &Name, arguments: &[Argument]) -> Name {
+    let Some(name) = name.clone().with_keys(|key| key_from_caller(program, key, arguments)) else {
+        return Name::start(Start::Unknown);
+    };
     match name.start {
         Start::Parameter(position) => match arguments.get(usize::from(position)) {
             Some(argument)
                 if !argument.name.is_unknown() && argument.name.steps.len() + name.steps.len() <= MAX_STEPS =>
             {
-                let mut own = argument.name.clone();
-                own.steps.extend(name.steps.iter().copied());
-                own
+                argument.name.then(&name.steps)
             }
             _ => Name::start(Start::Unknown),
         },
-        Start::Static(_) | Start::Class(_) => name.clone(),
+        Start::Static(_) | Start::Class(_) => name,
         _ => Name::start(Start::Unknown),
     }
+}
+
+/// A key of the callee as the caller has it.
+fn key_from_caller(program: &Program, key: Key, arguments: &[Argument]) -> Option<Key> {
+    key.in_caller(|position| Key::of(program, &arguments.get(usize::from(position))?.name))
+}
+
+fn keys_from_caller(program: &Program, keys: &[Key], arguments: &[Argument]) -> Keys {
+    keys.iter().filter_map(|key| key_from_caller(program, *key, arguments)).collect()
+}
+
+/// What an access touches: an object, and which element of it.
+#[derive(Clone, Copy)]
+struct Touched<'t> {
+    object: &'t Name,
+    keys: &'t [Key],
 }

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class::{MethodId, Program};
 use crate::ir::{Body, Op};
+use crate::keyed;
 use crate::lock;
 use crate::path::Paths;
 use crate::wrapper::WrappedLock;
@@ -56,16 +57,24 @@ fn returns_lock(program: &Program, descriptor: Symbol) -> bool {
     let text = program.names.text(descriptor);
     let Some(result) = text.find(')').map(|end| &text[end + 1..]) else { return false };
     match classfile::parse_field(result, &program.names) {
-        Some(Type::Reference(class)) => lock::is_lockable(program, class),
+        Some(Type::Reference(class)) => lock::is_lockable(program, class) || is_lookup(program, class, text),
         _ => false,
     }
+}
+
+/// Whether it may be a method that looks up an object by a key, which then is nothing but a lock.
+fn is_lookup(program: &Program, yields: location::ClassName, descriptor: &str) -> bool {
+    yields == program.roots.object && classfile::split_method(descriptor).is_some_and(|(count, _)| count == 1)
 }
 
 /// What a body returns, if it is the same on all paths and has a name outside.
 fn returned(program: &Program, body: &Body) -> Option<WrappedLock> {
     let paths = Paths::new(body, program);
     let mut names = body.instructions().filter_map(|(at, instruction)| match instruction.op {
-        Op::Return(Some(value)) => Some(WrappedLock::of(body, &paths.of(value, at)).filter(WrappedLock::is_held)),
+        Op::Return(Some(value)) => Some(match keyed::path(program, body, &paths, value, at) {
+            Some(path) => WrappedLock::of(body, &path).filter(WrappedLock::is_keyed),
+            None => WrappedLock::of(body, &paths.of(value, at)).filter(WrappedLock::is_held),
+        }),
         _ => None,
     });
     let first = names.next()??;

@@ -92,9 +92,7 @@ impl Whole<'_> {
                 held.extend(self.cover().held_by_callers(method));
                 // The same lock around itself says nothing.
                 held.retain(|held| held.kind != section.kind || !held.name.same(&section.lock));
-                let mut owner = section.lock.clone();
-                owner.steps.pop();
-                guards.add(&owner, &held, false);
+                guards.add(&section.lock.owner(), &held, false);
             }
         }
         guards.sorted()
@@ -111,7 +109,7 @@ impl Whole<'_> {
         };
         if access.part == Part::Contents {
             // From the container back to the object that holds it.
-            object.steps.pop();
+            object = object.owner();
         }
         let mut held = outline_locks(outline, event.held);
         held.extend(self.cover().held_by_callers(access.at.method));

@@ -11,6 +11,7 @@ pub mod summary;
 pub mod thread;
 
 mod annotation;
+mod apart;
 mod atomic;
 mod behind;
 mod bodies;
@@ -23,6 +24,7 @@ mod derived;
 mod getter;
 mod guard;
 mod hierarchy;
+mod keyed;
 mod known;
 mod latch;
 mod library;

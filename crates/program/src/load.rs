@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use classfile::{Class, ClassSource, Error, Header, KeptSymbols, Mention, Reference, Skipped, classes_in};
-use location::{ClassName, Names, Symbol};
+use location::{ClassName, FieldName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::class::{ClassEntry, ClassId, Counts, Mentions, MethodId, Program, Roots};
+use crate::class::{ClassEntry, ClassId, Counts, FieldId, Mentions, MethodId, Program, Roots};
 use crate::derived::DerivedLocks;
 use crate::getter::Getters;
 use crate::known::{Known, Platform};
@@ -46,6 +46,7 @@ impl Program {
             classes: checked,
             checked: Counts::default(),
             by_name: FxHashMap::default(),
+            fields_by_name: FxHashMap::default(),
             class_of_method: Vec::new(),
             class_of_field: Vec::new(),
             skipped,
@@ -105,7 +106,12 @@ impl Program {
             entry.first_method = self.class_of_method.len() as u32;
             entry.first_field = self.class_of_field.len() as u32;
             self.class_of_method.extend(entry.header.methods.iter().map(|_| class));
-            self.class_of_field.extend(entry.header.fields.iter().map(|_| class));
+            for field in &entry.header.fields {
+                let name = FieldName { class: entry.header.name, name: field.name, descriptor: field.descriptor };
+                // Of two with one name, which no compiler makes, the first counts.
+                self.fields_by_name.entry(name).or_insert(FieldId(self.class_of_field.len() as u32));
+                self.class_of_field.push(class);
+            }
         }
     }
 }

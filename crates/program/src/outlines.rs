@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 use location::MethodName;
 
 use crate::class::{MethodId, Program};
+use crate::ir::Body;
 use crate::outline::{Outline, outline};
 
 /// The outlines that have been made so far.
@@ -26,10 +27,13 @@ impl OutlineCache {
     /// Makes the outlines of many methods, on all cores.
     pub(crate) fn make(&self, program: &Program, wanted: impl Fn(MethodId) -> bool + Sync) {
         let is_missing = |method: MethodId| self.slots[method.index()].get().is_none() && wanted(method);
-        program.visit_bodies(is_missing, |method, body| {
-            // Whoever comes second has made the same.
-            let _ = self.slots[method.index()].set(Some(Box::new(outline(program, &body, EVERY_CALL))));
-        });
+        program.visit_bodies(is_missing, |method, body| self.make_of(program, method, &body));
+    }
+
+    /// Makes the outline of a method whose body is at hand.
+    pub(crate) fn make_of(&self, program: &Program, method: MethodId, body: &Body) {
+        // Whoever comes second has made the same.
+        let _ = self.slots[method.index()].set(Some(Box::new(outline(program, body, EVERY_CALL))));
     }
 }
 
@@ -72,7 +76,7 @@ impl<'o> Outlines<'o> {
         for of_class in missing.chunk_by(|one, other| self.program.class_of(*one) == self.program.class_of(*other)) {
             let is_missing = |method: MethodId| of_class.binary_search(&method).is_ok();
             self.program.bodies_of(self.program.class_of(of_class[0]), &is_missing, &|method, body| {
-                let _ = slot(method).set(Some(Box::new(outline(self.program, &body, EVERY_CALL))));
+                self.cache.make_of(self.program, method, &body);
             });
         }
     }

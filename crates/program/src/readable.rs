@@ -6,7 +6,7 @@ use location::MethodName;
 
 use crate::atomic::ATOMIC;
 use crate::class::{MethodId, Program};
-use crate::outline::{Action, Member, Name, NameStep, Outline, SectionSet, Start};
+use crate::outline::{Action, Key, KeyStart, Member, Name, NameStep, Outline, SectionSet, Start};
 use crate::path::simple_name;
 use crate::summary::{Access, Spot, Summaries};
 
@@ -60,12 +60,25 @@ impl<'r> Readable<'r> {
                     let _ = write!(text, "[{index}]");
                 }
                 NameStep::Some => text.push_str("[…]"),
-                NameStep::Element(value) => {
-                    let _ = write!(text, "[{}]", self.local(*value).as_deref().unwrap_or("…"));
+                NameStep::Element(key) => {
+                    let _ = write!(text, "[{}]", self.key(*key));
                 }
             }
         }
         text
+    }
+
+    fn key(&self, key: Key) -> String {
+        let start = match key.start {
+            KeyStart::Parameter(position) => Some(self.parameter(position)),
+            KeyStart::Local(register) => self.local(register),
+            KeyStart::Result(_) | KeyStart::Element(_) | KeyStart::Touched => None,
+        };
+        let start = start.unwrap_or_else(|| "…".to_owned());
+        match key.field {
+            Some(field) => format!("{start}.{}", self.program.names.text(field)),
+            None => start,
+        }
     }
 
     /// The source's name of a register.

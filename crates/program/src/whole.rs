@@ -7,8 +7,9 @@ use classfile::CallKind;
 
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
-use crate::class::{MethodId, Program};
+use crate::class::{MethodId, Program, Unreadable};
 use crate::cover::Cover;
+use crate::ir::Body;
 use crate::outlines::{OutlineCache, Outlines};
 use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
@@ -48,6 +49,15 @@ pub struct Ground<'p> {
     threads: OnceLock<Threads>,
     interface_callers: OnceLock<InterfaceCallers>,
     answers: Answers,
+    summarised: OnceLock<Summarised>,
+}
+
+/// Which methods the whole program has summaries of.
+struct Summarised {
+    /// Methods that are taken to be atomic.
+    atomic: Vec<MethodId>,
+    /// By method: whether it matters.
+    matters: Vec<bool>,
 }
 
 impl<'p> Ground<'p> {
@@ -61,7 +71,40 @@ impl<'p> Ground<'p> {
             threads: OnceLock::new(),
             interface_callers: OnceLock::new(),
             answers: Answers::new(program),
+            summarised: OnceLock::new(),
         }
+    }
+
+    /// Finds out which methods will be summarised. Whoever looks at code before that leaves their outlines behind.
+    pub fn expect_summaries(&self) {
+        self.summarised();
+    }
+
+    fn summarised(&self) -> &Summarised {
+        self.summarised.get_or_init(|| {
+            let atomic = atomic_methods(self.program, &self.calls, &self.settings.atomic);
+            let matters = matters(self.program, &self.calls, &atomic);
+            Summarised { atomic, matters }
+        })
+    }
+
+    /// As [`Program::visit_bodies`]. Outlines that are expected to be asked for are made on the way: reading and
+    /// translating code costs as much as an outline.
+    pub fn visit_bodies<R: Send>(
+        &self,
+        wanted: impl Fn(MethodId) -> bool + Sync,
+        visit: impl Fn(MethodId, Body) -> R + Sync,
+    ) -> Vec<Result<R, Unreadable>> {
+        let is_expected = |method: MethodId| {
+            let expected = self.summarised.get().is_some_and(|summarised| summarised.matters[method.index()]);
+            expected && self.outlines.made(method).is_none()
+        };
+        self.program.visit_bodies(wanted, |method, body| {
+            if is_expected(method) {
+                self.outlines.make_of(self.program, method, &body);
+            }
+            visit(method, body)
+        })
     }
 
     /// The outlines of all methods, not only of those that matter: threads are started, and fields written, in others.
@@ -107,11 +150,10 @@ impl<'p> Whole<'p> {
     }
 
     pub fn on(ground: Arc<Ground<'p>>) -> Whole<'p> {
-        let (program, calls) = (ground.program, &ground.calls);
-        let atomic = atomic_methods(program, calls, &ground.settings.atomic);
-        let matters = matters(program, calls, &atomic);
-        let summaries =
-            Summaries::of(program, calls, ground.outlines.clone(), &atomic, |method| matters[method.index()]);
+        let Summarised { atomic, matters } = ground.summarised();
+        let summaries = Summaries::of(ground.program, &ground.calls, ground.outlines.clone(), atomic, |method| {
+            matters[method.index()]
+        });
         Whole::with(ground, summaries)
     }
 

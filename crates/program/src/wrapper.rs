@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::class::{MethodId, Program};
 use crate::ir::{Body, Constant, Op, Value};
+use crate::keyed;
 use crate::lock::{self, LockKind, LockOperation, Mode};
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Held, Problem, Section, SectionKind, Sections};
@@ -56,6 +57,8 @@ pub(crate) enum HandsOut {
 pub(crate) struct WrappedLock {
     start: Start,
     steps: SmallVec<[Step; 2]>,
+    /// The parameter that tells which element it is of what the steps lead to.
+    key: Option<u16>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,8 +81,21 @@ impl WrappedLock {
             },
             Root::Unknown => return None,
         };
-        let is_inner = path.steps.iter().any(|step| matches!(step, Step::Element(_)));
-        (!is_inner).then(|| WrappedLock { start, steps: path.steps.iter().copied().collect() })
+        let mut steps: SmallVec<[Step; 2]> = path.steps.iter().copied().collect();
+        let mut key = None;
+        if let Some(Step::Element(position)) = steps.last().copied()
+            && let Op::Parameter(position) = *body.op(position)
+        {
+            steps.pop();
+            key = Some(position);
+        }
+        let is_inner = steps.iter().any(|step| matches!(step, Step::Element(_)));
+        (!is_inner).then_some(WrappedLock { start, steps, key })
+    }
+
+    /// Whether there is one for each key.
+    pub(crate) fn is_keyed(&self) -> bool {
+        self.key.is_some()
     }
 
     /// Whether a field holds it.
@@ -88,7 +104,14 @@ impl WrappedLock {
     }
 
     /// The lock as the caller names it.
-    pub(crate) fn in_caller(&self, paths: &Paths<'_>, arguments: &[Value], at: Value) -> Path {
+    pub(crate) fn in_caller(
+        &self,
+        program: &Program,
+        body: &Body,
+        paths: &Paths<'_>,
+        arguments: &[Value],
+        at: Value,
+    ) -> Path {
         let start = match self.start {
             Start::Parameter(position) => match arguments.get(usize::from(position)) {
                 Some(argument) => paths.of(*argument, at),
@@ -97,7 +120,12 @@ impl WrappedLock {
             Start::Static(field) => Path::root(Root::Static(field)),
             Start::Class(class) => Path::root(Root::Class(class)),
         };
-        self.steps.iter().fold(start, |path, step| path.then(*step))
+        let path = self.steps.iter().fold(start, |path, step| path.then(*step));
+        let Some(key) = self.key else { return path };
+        match arguments.get(usize::from(key)).and_then(|given| keyed::key(program, body, *given)) {
+            Some(key) => path.then(Step::Element(key)),
+            None => Path::root(Root::Unknown),
+        }
     }
 }
 

@@ -54,7 +54,7 @@ public final class Fissure {
     static boolean keepsAll;
 
     /** Its lock is held while the number of classes changes; it counts objects. */
-    private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    private static final FissureReads GLOBAL = new FissureReads(0, 0, 0, null);
     /** Counts fields that came to be read by many. */
     private static final FissureMore SHARED = new FissureMore(0, 0, 0, null);
     private static int lastClass;
@@ -79,10 +79,16 @@ public final class Fissure {
     /** Whether an instrumented class of this name declares the field. */
     static native boolean declares(String owner, String name);
 
+    /** The fields of objects of an instrumented class of this name, each on a line behind a letter: v if it is volatile. */
+    static native String declared(String owner);
+
     /** The class whose code called the probe. */
     static native Class<?> caller();
 
     static native void pause();
+
+    /** Collects garbage, if {@code really}. */
+    static native void collect(boolean really);
 
     static native void trouble(String what);
 
@@ -95,8 +101,10 @@ public final class Fissure {
         field("", "");
         reference(0);
         declares("", "");
+        declared("");
         caller();
         pause();
+        collect(false);
         trouble("");
     }
 
@@ -110,12 +118,12 @@ public final class Fissure {
                 s.endSegment();
                 s.append(THREAD_END, 0, 0);
                 s.endChunk();
-                s.isOver = true;
                 FissureThreads.ended(s, Thread.currentThread());
                 FissureStates.remove(s);
             }
         } catch (Throwable trouble) {
             // The thread's end is missing in the trace, which readers can stand.
+            lost(null, trouble);
         }
     }
 
@@ -185,7 +193,7 @@ public final class Fissure {
     @ForceInline
     public static void readStatic(Object thread, int ref, int site) {
         FissureThread s = (FissureThread) thread;
-        FissureMore of = FissureRefs.ofStatic(ref);
+        FissureWord of = FissureRefs.ofStatic(ref);
         if (of != null) {
             long word = of.word;
             if ((word | 7) == s.full || word < 0 && s.knows(word)) {
@@ -198,7 +206,7 @@ public final class Fissure {
     @ForceInline
     public static void writeStatic(Object thread, int ref, int site) {
         FissureThread s = (FissureThread) thread;
-        FissureMore of = FissureRefs.ofStatic(ref);
+        FissureWord of = FissureRefs.ofStatic(ref);
         if (of == null || (of.word | 13) != s.full) {
             FissureFilter.staticField(s, ref, site, true);
         }
@@ -435,6 +443,14 @@ public final class Fissure {
     }
 
     /** Something went wrong in a probe, such as an overflow of the stack: the event is lost, and nobody else notices. */
+    static void lost(FissureThread s, Throwable trouble) {
+        lost(s);
+        if (trouble instanceof OutOfMemoryError) {
+            // To go on would fill what the application frees, again and again.
+            FissureRoom.stop();
+        }
+    }
+
     static void lost(FissureThread s) {
         if (s != null) {
             s.lost++;
@@ -455,7 +471,7 @@ public final class Fissure {
     }
 
     static int newClass(String name) {
-        spin(GLOBAL, FissureMore.LOCK);
+        spin(GLOBAL, FissureReads.LOCK);
         int number = ++lastClass;
         GLOBAL.lock = 0;
         row(1, number, name);

@@ -80,7 +80,7 @@ final class FissureCalls {
             FissureMore of = r.of != null ? r.of : FissureIdentity.more(s, o, r.field);
             s.push(r.of != null ? null : o, of, of.take(1), VOLATILE, site);
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -116,7 +116,7 @@ final class FissureCalls {
                 forget(s, at);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -134,9 +134,18 @@ final class FissureCalls {
             long id = s.pendingObjects[at] == null ? 0 : of.id;
             s.append(Fissure.VOLATILE, of.key, s.pendingSites[at], id, s.pendingNumbers[at], of.take(1));
         } else if (isAtomic(call)) {
-            s.append(Fissure.ATOMIC, of.type, s.pendingSites[at], of.id, s.pendingNumbers[at], of.take(1));
+            tellAtomic(s, 0, of, s.pendingNumbers[at], s.pendingSites[at]);
         } else if (isContents(call)) {
             s.append(Fissure.MODELLED, of.type, s.pendingSites[at], of.id, s.pendingNumbers[at], of.take(1));
+        }
+    }
+
+    /** A field that a handle names is the same as where code names it. */
+    private static void tellAtomic(FissureThread s, int access, FissureMore of, long number, int site) {
+        if (of.key > 0) {
+            s.append(Fissure.VOLATILE + access, of.key, site, of.id, number, of.take(1));
+        } else {
+            s.append(Fissure.ATOMIC + access, of.type, site, of.id, number, of.take(1));
         }
     }
 
@@ -155,7 +164,7 @@ final class FissureCalls {
                 before(s, subject, operand, number, call, site);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -229,8 +238,10 @@ final class FissureCalls {
             }
             case READ, WRITE, UPDATE -> contents(s, subject, operation, site);
             case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
-                // Which field is named is not known: all that are accessed so in one object count as one.
-                FissureMore of = FissureIdentity.more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
+                int field = operand == null ? 0 : FissureHandles.field(s, subject);
+                // If it is not known which field is named, all that are accessed so in one object count as one.
+                FissureMore of = field > 0 ? FissureIdentity.more(s, operand, field)
+                        : FissureIdentity.more(s, operand == null ? subject : operand, FissureMore.CONTENTS);
                 s.push(subject, of, of.take(1), operation, site);
             }
             case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
@@ -240,16 +251,14 @@ final class FissureCalls {
             case START -> FissureThreads.starts(s, (Thread) subject, site);
             case SIGNAL -> FissureThreads.arrive(s, FissureIdentity.more(s, subject, FissureMore.DONE), 1, site);
             case ACQUIRE, TRY_ACQUIRE -> {
-                FissureMore of = FissureIdentity.more(s, subject, FissureMore.DONE);
-                boolean asLock = FissureLocks.isUsedAsLock(of, subject, number, true);
+                boolean asLock = FissureLocks.isUsedAsLock(s, subject, number, true);
                 s.push(subject, asLock ? FissureIdentity.monitor(s, subject) : null, 0, operation, site);
             }
             case RELEASE -> {
-                FissureMore of = FissureIdentity.more(s, subject, FissureMore.DONE);
-                if (FissureLocks.isUsedAsLock(of, subject, number, false)) {
+                if (FissureLocks.isUsedAsLock(s, subject, number, false)) {
                     FissureSections.release(s, FissureIdentity.monitor(s, subject), false, site);
                 } else {
-                    FissureThreads.arrive(s, of, 1, site);
+                    FissureThreads.arrive(s, FissureIdentity.more(s, subject, FissureMore.DONE), 1, site);
                 }
             }
             case MEET -> {
@@ -275,7 +284,7 @@ final class FissureCalls {
                 after(s, result, truth, call, site);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -309,11 +318,11 @@ final class FissureCalls {
             case READ, WRITE, UPDATE -> contentsDone(s, subject, of, number, call, site);
             case ATOMIC_READ, ATOMIC_WRITE, ATOMIC_UPDATE -> {
                 s.endSegment();
-                s.append(Fissure.ATOMIC + operation - ATOMIC_READ, of.type, site, of.id, number, of.take(1));
+                tellAtomic(s, operation - ATOMIC_READ, of, number, site);
             }
             case NAMED_READ, NAMED_WRITE, NAMED_UPDATE -> {
                 s.endSegment();
-                s.append(Fissure.ATOMIC + operation - NAMED_READ, of.type, site, of.id, number, of.take(1));
+                tellAtomic(s, operation - NAMED_READ, of, number, site);
             }
             case JOIN, JOIN_TASK -> FissureThreads.joined(s, subject, site);
             case JOIN_IF_TRUE -> {
@@ -334,7 +343,7 @@ final class FissureCalls {
             case ACQUIRE, TRY_ACQUIRE -> {
                 boolean taken = operation == ACQUIRE || truth != 0;
                 if (taken && of != null) {
-                    FissureSections.acquire(s, of, false, site);
+                    FissureSections.acquire(s, (FissureLock) of, false, site);
                 } else if (taken) {
                     FissureThreads.leave(s, subject, site);
                 }
@@ -411,7 +420,7 @@ final class FissureCalls {
             s.expected = null;
             Object monitor = FissureLocks.monitorOf(container);
             synchronized (monitor) {
-                FissureMore lock = FissureIdentity.monitor(s, monitor);
+                FissureLock lock = FissureIdentity.monitor(s, monitor);
                 FissureSections.acquire(s, lock, false, true, site);
                 touch(s, container, access, site);
                 FissureSections.release(s, lock, false, true, site);
@@ -454,7 +463,7 @@ final class FissureCalls {
                 }
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -473,7 +482,7 @@ final class FissureCalls {
                 }
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }

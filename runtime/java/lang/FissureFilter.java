@@ -46,11 +46,11 @@ final class FissureFilter {
             if (r.offset > 0) {
                 access(s, Fissure.FIELD, write, o, r, 0, o, r.offset, site);
             } else {
-                FissureMore more = FissureIdentity.more(s, o, r.field);
-                access(s, Fissure.FIELD, write, o, r, 0, more, FissureMore.WORD, site);
+                FissureWord more = FissureIdentity.word(s, o, r.field);
+                access(s, Fissure.FIELD, write, o, r, 0, more, FissureWord.WORD, site);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             s.busy = false;
         }
@@ -73,9 +73,9 @@ final class FissureFilter {
                 FissureCalls.volatileAtOnce(s, null, r, write, site);
                 return;
             }
-            access(s, Fissure.FIELD, write, null, r, 0, r.of, FissureMore.WORD, site);
+            access(s, Fissure.FIELD, write, null, r, 0, r.of, FissureWord.WORD, site);
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             s.busy = false;
         }
@@ -110,7 +110,10 @@ final class FissureFilter {
                 if (asOne(s, array, a, write, index, site)) {
                     return;
                 }
-                words = share(a, java.lang.reflect.Array.getLength(array));
+                int length = java.lang.reflect.Array.getLength(array);
+                FissureRoom.check(8 * Math.min(length, Integer.MAX_VALUE / 8));
+                words = share(a, length);
+                FissureTable.keeps(8L * length);
             }
             if (index < 0 || index >= words.length) {
                 // The access will throw.
@@ -119,7 +122,7 @@ final class FissureFilter {
             long offset = Unsafe.ARRAY_LONG_BASE_OFFSET + 8L * index;
             access(s, Fissure.ELEMENT, write, array, a, index, words, offset, site);
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             s.busy = false;
         }
@@ -151,6 +154,7 @@ final class FissureFilter {
         FissureEntry entry = FissureTable.of(s, array);
         FissureArray found = entry.array;
         if (found == null) {
+            FissureRoom.check(128);
             FissureArray made = new FissureArray(entry, FissureClass.ALL.get(array.getClass()).number);
             found = FissureEntry.setArray(entry, made);
         }
@@ -163,23 +167,23 @@ final class FissureFilter {
      */
     private static boolean asOne(FissureThread s, Object array, FissureArray a, boolean write, int index, int site) {
         while (a.words == null) {
-            long word = U.getLongVolatile(a, FissureMore.WORD);
+            long word = U.getLongVolatile(a, FissureWord.WORD);
             boolean isOwn = word >>> FissureThread.THREAD_SHIFT == s.number;
             if (word == 0 || isOwn) {
                 if (word == 0) {
                     a.setOwner(s);
                 }
-                access(s, Fissure.ELEMENT, write, array, a, index, a, FissureMore.WORD, site);
+                access(s, Fissure.ELEMENT, write, array, a, index, a, FissureWord.WORD, site);
                 return true;
             }
             if (word < 0) {
-                if (write ? takeBack(s, a, word, index, site) : shared(s, Fissure.ELEMENT, word, false, array, a, index, a, FissureMore.WORD, site)) {
+                if (write ? takeBack(s, a, word, index, site) : shared(s, Fissure.ELEMENT, word, false, array, a, index, a, FissureWord.WORD, site)) {
                     return true;
                 }
                 continue;
             }
             if (!write && (word & 3) == 0) {
-                if (becomesShared(s, Fissure.ELEMENT, array, a, index, a, FissureMore.WORD, word, site)) {
+                if (becomesShared(s, Fissure.ELEMENT, array, a, index, a, FissureWord.WORD, word, site)) {
                     return true;
                 }
                 continue;
@@ -191,7 +195,7 @@ final class FissureFilter {
             if (isNew) {
                 s.breakSegment();
             }
-            if (U.compareAndSetLong(a, FissureMore.WORD, word, s.word() | one(Fissure.ELEMENT, write, a, a))) {
+            if (U.compareAndSetLong(a, FissureWord.WORD, word, s.word() | one(Fissure.ELEMENT, write, a, a))) {
                 if (isNew) {
                     s.learn(word);
                 }
@@ -206,15 +210,15 @@ final class FissureFilter {
     /** A write to an array that was read by many, as one: it comes after all of them. False if it no longer is. */
     private static boolean takeBack(FissureThread s, FissureArray a, long word, int index, int site) {
         long[] readers;
-        Fissure.spin(a, FissureMore.LOCK);
+        Fissure.spin(a, FissureReads.LOCK);
         try {
-            if (U.getLongVolatile(a, FissureMore.WORD) != word) {
+            if (U.getLongVolatile(a, FissureWord.WORD) != word) {
                 return false;
             }
             readers = a.readers();
             a.clearReaders();
             s.breakSegment();
-            U.putLongVolatile(a, FissureMore.WORD, s.word() | one(Fissure.ELEMENT, true, a, a));
+            U.putLongVolatile(a, FissureWord.WORD, s.word() | one(Fissure.ELEMENT, true, a, a));
             a.setOwner(s);
         } finally {
             a.lock = 0;
@@ -235,7 +239,7 @@ final class FissureFilter {
 
     /** Threads have the array at the same time: from now on each element has a word, at first that of the last owner. */
     private static long[] share(FissureArray a, int length) {
-        Fissure.spin(a, FissureMore.LOCK);
+        Fissure.spin(a, FissureReads.LOCK);
         try {
             long[] words = a.words;
             if (words == null) {
@@ -257,13 +261,13 @@ final class FissureFilter {
 
     /** A container's contents. */
     static void contents(FissureThread s, Object container, boolean write, int site) {
-        FissureMore more = FissureIdentity.more(s, container, FissureMore.CONTENTS);
-        access(s, Fissure.CONTENTS, write, container, more, 0, more, FissureMore.WORD, site);
+        FissureWord more = FissureIdentity.word(s, container, FissureMore.CONTENTS);
+        access(s, Fissure.CONTENTS, write, container, more, 0, more, FissureWord.WORD, site);
     }
 
     /**
      * The rule. The word is at {@code offset} of {@code base}; {@code of} is a {@link FissureRef} for a field, else the
-     * {@link FissureMore} of the array or the contents.
+     * {@link FissureWord} of the array or the contents.
      */
     private static void access(
             FissureThread s, int kind, boolean write, Object o, Object of, int index, Object base, long offset, int site) {
@@ -319,11 +323,11 @@ final class FissureFilter {
     /** A read that found the word of another thread, which has only read since. Reads do not conflict: nothing is learned. */
     private static boolean becomesShared(
             FissureThread s, int kind, Object o, Object of, int index, Object base, long offset, long word, int site) {
-        FissureMore state = state(s, kind, o, of, index);
+        FissureReads state = state(s, kind, o, of, index, base);
         if (!s.hasLearned(word)) {
             s.breakSegment();
         }
-        Fissure.spin(state, FissureMore.LOCK);
+        Fissure.spin(state, FissureReads.LOCK);
         try {
             long mine = s.word() | one(kind, false, of, base);
             state.base = mine;
@@ -345,9 +349,10 @@ final class FissureFilter {
     private static boolean shared(
             FissureThread s, int kind, long word, boolean write, Object o, Object of, int index, Object base, long offset,
             int site) {
-        FissureMore state = state(s, kind, o, of, index);
+        FissureReads state = state(s, kind, o, of, index, base);
         long after;
         long reads;
+        long[] dropped = null;
         if (!write && !Fissure.keepsAll) {
             long last = state.reader(s.number);
             if ((last | 7) == s.full) {
@@ -355,7 +360,7 @@ final class FissureFilter {
                 return true;
             }
         }
-        Fissure.spin(state, FissureMore.LOCK);
+        Fissure.spin(state, FissureReads.LOCK);
         try {
             if (U.getLongVolatile(base, offset) != word) {
                 return false;
@@ -370,12 +375,15 @@ final class FissureFilter {
                 long last = state.reader(s.number);
                 boolean enough = (last & ~15L) == s.word() && (last & 8) != 0;
                 // Enough only if all are kept: then the count starts anew.
-                if (last == 0 && !s.hasLearned(after) || enough) {
+                if (last == 0 && !s.knew(word) && !s.hasLearned(after) || enough) {
                     s.breakSegment();
                 }
                 long next = ((last & ~15L) == s.word() ? last : s.word()) + one(kind, false, of, base);
-                state.setReader(s.number, next);
+                dropped = state.setReader(s.number, next);
                 reads = ++state.reads;
+                if ((next & 8) != 0 && !Fissure.keepsAll) {
+                    s.know(word);
+                }
                 if (isOne(kind, of, base)) {
                     after |= ALL;
                 }
@@ -384,7 +392,19 @@ final class FissureFilter {
             state.lock = 0;
         }
         append(s, kind, write, write ? Fissure.AFTER_READS : Fissure.AFTER_WORD, o, of, index, site, after, reads);
+        if (dropped != null) {
+            tellEnded(s, (FissureArray) of, dropped, index, site);
+        }
         return true;
+    }
+
+    /** Readers of an array that are over are no longer noted: who writes to it comes after this thread, and it after them. */
+    private static void tellEnded(FissureThread s, FissureArray a, long[] readers, int index, int site) {
+        for (long reader : readers) {
+            if (reader != 0 && FissureReads.isOver(reader)) {
+                append(s, Fissure.ELEMENT, false, Fissure.AFTER_WORD, null, a, index, site, reader | ALL, 0);
+            }
+        }
     }
 
     /** Whether it is an array that has one word: then it is not known to which elements the accesses of a segment were. */
@@ -397,30 +417,31 @@ final class FissureFilter {
         return isOne(kind, of, base) ? write ? 2 : 8 : write ? 1 : 4;
     }
 
-    private static FissureMore state(FissureThread s, int kind, Object o, Object of, int index) {
+    private static FissureReads state(FissureThread s, int kind, Object o, Object of, int index, Object base) {
         if (kind == Fissure.FIELD) {
             FissureRef r = (FissureRef) of;
-            return r.of != null ? r.of : FissureIdentity.more(s, o, r.field);
+            return r.of != null ? r.of : base != o ? (FissureWord) base : FissureIdentity.reads(s, o, r.field);
         }
         if (kind == Fissure.ELEMENT) {
             FissureArray a = (FissureArray) of;
             if (a.words == null) {
                 return a;
             }
-            FissureMore[] all = a.shared;
-            FissureMore found = all == null ? null : all[index];
+            FissureReads[] all = a.shared;
+            FissureReads found = all == null ? null : all[index];
             if (found != null) {
                 return found;
             }
-            Fissure.spin(a, FissureMore.LOCK);
+            FissureRoom.check(80);
+            Fissure.spin(a, FissureReads.LOCK);
             try {
                 all = a.shared;
                 if (all == null) {
-                    all = a.shared = new FissureMore[a.words.length];
+                    all = a.shared = new FissureReads[a.words.length];
                 }
-                FissureMore state = all[index];
+                FissureReads state = all[index];
                 if (state == null) {
-                    state = new FissureMore(index, a.id, a.type, null);
+                    state = new FissureReads(index, a.id, a.type, null);
                     U.storeFence();
                     all[index] = state;
                 }
@@ -429,7 +450,7 @@ final class FissureFilter {
                 a.lock = 0;
             }
         }
-        return (FissureMore) of;
+        return (FissureWord) of;
     }
 
     private static void append(

@@ -1,6 +1,8 @@
 package java.lang;
 
 import jdk.internal.misc.Unsafe;
+import jdk.internal.vm.annotation.DontInline;
+import jdk.internal.vm.annotation.ForceInline;
 
 /** The numbers of objects, and what is kept of their parts: in fields that were added to them, or in a table. */
 final class FissureIdentity {
@@ -31,12 +33,26 @@ final class FissureIdentity {
         }
     }
 
-    static FissureMore monitor(FissureThread s, Object lock) {
-        return more(s, lock, FissureMore.MONITOR);
+    static FissureLock monitor(FissureThread s, Object lock) {
+        return (FissureLock) more(s, lock, FissureMore.MONITOR, FissureLock.class);
     }
 
-    /** The state of a part of an object, made if there is none. */
+    /** What counts turns for a part of an object. */
     static FissureMore more(FissureThread s, Object o, int key) {
+        return more(s, o, key, FissureMore.class);
+    }
+
+    static FissureReads reads(FissureThread s, Object o, int key) {
+        return (FissureReads) more(s, o, key, FissureReads.class);
+    }
+
+    static FissureWord word(FissureThread s, Object o, int key) {
+        return (FissureWord) more(s, o, key, FissureWord.class);
+    }
+
+    /** The state of this kind of a part of an object, made if there is none. */
+    @ForceInline
+    private static FissureMore more(FissureThread s, Object o, int key, Class<?> kind) {
         FissureClass.Facts facts = s.facts(o.getClass());
         Object holder = o;
         long offset = facts.moreOffset;
@@ -44,18 +60,42 @@ final class FissureIdentity {
             holder = s.entry(o);
             offset = FissureEntry.MORE;
         }
+        FissureMore first = (FissureMore) U.getReferenceVolatile(holder, offset);
+        for (FissureMore more = first; more != null; more = more.next) {
+            if (more.key == key && more.getClass() == kind) {
+                return more;
+            }
+        }
+        return made(s, o, facts, holder, offset, key, kind);
+    }
+
+    @DontInline
+    private static FissureMore made(
+            FissureThread s, Object o, FissureClass.Facts facts, Object holder, long offset, int key, Class<?> kind) {
+        FissureRoom.check(80);
+        long id = facts.idOffset > 0 ? id(s, o, facts.idOffset) : ((FissureEntry) holder).id;
         while (true) {
             FissureMore first = (FissureMore) U.getReferenceVolatile(holder, offset);
             for (FissureMore more = first; more != null; more = more.next) {
-                if (more.key == key) {
+                if (more.key == key && more.getClass() == kind) {
+                    // Another thread was faster.
                     return more;
                 }
             }
-            long id = facts.idOffset > 0 ? id(s, o, facts.idOffset) : ((FissureEntry) holder).id;
-            FissureMore made = new FissureMore(key, id, facts.number, first);
+            FissureMore made = made(kind, key, id, facts.number, first);
             if (U.compareAndSetReference(holder, offset, first, made)) {
                 return made;
             }
         }
+    }
+
+    private static FissureMore made(Class<?> kind, int key, long id, int type, FissureMore next) {
+        if (kind == FissureLock.class) {
+            return new FissureLock(id, type, next);
+        }
+        if (kind == FissureReads.class) {
+            return new FissureReads(key, id, type, next);
+        }
+        return kind == FissureWord.class ? new FissureWord(key, id, type, next) : new FissureMore(key, id, type, next);
     }
 }

@@ -47,10 +47,11 @@ final class FissureLocks {
      * Whether a semaphore is one that threads use as a lock: it had one permit when it was first seen, nobody had given
      * one before, and never more than one is asked for or there. Else it counts, for good.
      */
-    static boolean isUsedAsLock(FissureMore of, Object semaphore, long permits, boolean acquires) {
+    static boolean isUsedAsLock(FissureThread s, Object semaphore, long permits, boolean acquires) {
+        FissureWord of = FissureIdentity.word(s, semaphore, FissureMore.DONE);
         if (of.word == 0) {
-            boolean isOne = acquires && permits <= 1 && semaphore instanceof Semaphore s && s.availablePermits() == 1;
-            U.compareAndSetLong(of, FissureMore.WORD, 0, isOne ? LOCK : COUNTER);
+            boolean isOne = acquires && permits <= 1 && semaphore instanceof Semaphore known && known.availablePermits() == 1;
+            U.compareAndSetLong(of, FissureWord.WORD, 0, isOne ? LOCK : COUNTER);
         }
         boolean isMore = permits > 1 || !acquires && ((Semaphore) semaphore).availablePermits() > 0;
         if (of.word == LOCK && isMore) {

@@ -3,14 +3,12 @@ package java.lang;
 import jdk.internal.misc.Unsafe;
 
 /**
- * State of one part of one object, beyond the word that each field has: of its monitor, of a volatile, of contents, of a
- * field that is read by many or has no word of its own. Hangs on the object, or on its entry in the table.
+ * State of one part of one object, beyond the word that each field has: of a volatile, of a task, of what others wait for.
+ * Hangs on the object, or on its entry in the table. There are many, so those who need more have a class of their own.
  */
 class FissureMore {
     private static final Unsafe U = Unsafe.getUnsafe();
-    static final long WORD = U.objectFieldOffset(FissureMore.class, "word");
     private static final long TURN = U.objectFieldOffset(FissureMore.class, "turn");
-    static final long LOCK = U.objectFieldOffset(FissureMore.class, "lock");
 
     static final int MONITOR = -1;
     static final int CONTENTS = -2;
@@ -18,6 +16,7 @@ class FissureMore {
     static final int TASK = -4;
     static final int DONE = -5;
     static final int THREAD = -6;
+    static final int HANDLE = -7;
 
     /** Of which part: the number of a field, or one of the constants. */
     final int key;
@@ -26,27 +25,8 @@ class FissureMore {
     final int type;
     final FissureMore next;
 
-    /** The word of contents, and of a field whose class could not have one for it. */
-    long word;
     /** Turns of a lock, numbers of a volatile, arrivals at a barrier. */
     private long turn;
-
-    /**
-     * Of a lock: the number of the thread that holds it alone, how often beyond the first time, and how much that thread
-     * had lost. A reference to the thread would tell the collector of every section.
-     */
-    private int holder;
-    private int depth;
-    private int losses;
-
-    /** Held while the fields below change. */
-    volatile int lock;
-    /** While the field is read by many: the word of the read that made it so, and how many reads were kept since. */
-    long base;
-    long reads;
-    /** Each reader's word, in a hash table by the thread's number. */
-    private long[] readers;
-    private int readerCount;
 
     FissureMore(int key, long id, int type, FissureMore next) {
         this.key = key;
@@ -71,101 +51,5 @@ class FissureMore {
 
     long turns() {
         return U.getLongVolatile(this, TURN);
-    }
-
-    /** A lock is taken. Whether it was held by this thread already, which is no event. */
-    boolean takenAgain(FissureThread s) {
-        if (holder == s.number && losses == s.losses && !Fissure.keepsAll) {
-            depth++;
-            return true;
-        }
-        holder = s.number;
-        losses = s.losses;
-        depth = 0;
-        return false;
-    }
-
-    /** A lock is about to be left. Whether this thread goes on holding it. */
-    boolean keptOn(FissureThread s) {
-        if (holder != s.number || losses != s.losses) {
-            return false;
-        }
-        if (depth > 0) {
-            depth--;
-            return true;
-        }
-        holder = 0;
-        return false;
-    }
-
-    /** The thread waits: how deep it holds the lock, for when it has it again. */
-    int giveUp() {
-        int deep = depth;
-        holder = 0;
-        depth = 0;
-        return deep;
-    }
-
-    void hasAgain(FissureThread s, int deep) {
-        holder = s.number;
-        losses = s.losses;
-        depth = deep;
-    }
-
-    /** The reader's word, or 0. May be out of date unless the lock is held. */
-    long reader(int thread) {
-        long[] all = readers;
-        if (all == null) {
-            return 0;
-        }
-        int mask = all.length - 1;
-        for (int at = thread & mask; all[at] != 0; at = at + 1 & mask) {
-            if (all[at] >>> FissureThread.THREAD_SHIFT == thread) {
-                return all[at];
-            }
-        }
-        return 0;
-    }
-
-    /** With the lock held. */
-    void setReader(int thread, long word) {
-        long[] all = readers;
-        if (all == null) {
-            all = readers = new long[4];
-        } else if (readerCount * 2 >= all.length) {
-            long[] larger = new long[all.length * 2];
-            for (long old : all) {
-                if (old != 0) {
-                    larger[place(larger, (int) (old >>> FissureThread.THREAD_SHIFT))] = old;
-                }
-            }
-            U.storeFence();
-            all = readers = larger;
-        }
-        int at = place(all, thread);
-        if (all[at] == 0) {
-            readerCount++;
-        }
-        all[at] = word;
-    }
-
-    private static int place(long[] all, int thread) {
-        int mask = all.length - 1;
-        int at = thread & mask;
-        while (all[at] != 0 && all[at] >>> FissureThread.THREAD_SHIFT != thread) {
-            at = at + 1 & mask;
-        }
-        return at;
-    }
-
-    /** With the lock held: each reader's word, and 0 in empty places. */
-    long[] readers() {
-        return readers;
-    }
-
-    /** With the lock held. */
-    void clearReaders() {
-        readers = null;
-        readerCount = 0;
     }
 }

@@ -10,14 +10,14 @@ final class FissureRef {
     final long idOffset;
     final long moreOffset;
     /** A static field's state. */
-    final FissureMore of;
+    final FissureWord of;
     /** Whether a write to it can make an object known to others. */
     final boolean isReference;
     /** Whether it turned out to be volatile after code that touches it was instrumented. */
     final boolean isVolatile;
 
     FissureRef(
-            int field, long offset, long idOffset, long moreOffset, FissureMore of, boolean isReference,
+            int field, long offset, long idOffset, long moreOffset, FissureWord of, boolean isReference,
             boolean isVolatile) {
         this.field = field;
         this.offset = offset;

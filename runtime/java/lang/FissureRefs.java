@@ -7,7 +7,7 @@ import jdk.internal.vm.annotation.Stable;
 /** Field references by their number, found when they are first used. */
 final class FissureRefs {
     private static final Unsafe U = Unsafe.getUnsafe();
-    private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    private static final FissureReads GLOBAL = new FissureReads(0, 0, 0, null);
     private static final String ID = "$fissure$";
     private static final String MORE = "$fissure";
 
@@ -31,7 +31,7 @@ final class FissureRefs {
     private static final long[][] OFFSETS = new long[PAGES][];
     /** The state of static fields. */
     @Stable
-    private static final FissureMore[][] STATICS = new FissureMore[PAGES][];
+    private static final FissureWord[][] STATICS = new FissureWord[PAGES][];
     private static final FissureRef[][] ALL = new FissureRef[PAGES][];
 
     private FissureRefs() {
@@ -45,8 +45,8 @@ final class FissureRefs {
 
     /** Null if it is not known yet, or is volatile. */
     @ForceInline
-    static FissureMore ofStatic(int ref) {
-        FissureMore[] page = STATICS[ref >>> PAGE_BITS];
+    static FissureWord ofStatic(int ref) {
+        FissureWord[] page = STATICS[ref >>> PAGE_BITS];
         return page == null ? null : page[ref & PAGE - 1];
     }
 
@@ -90,12 +90,12 @@ final class FissureRefs {
         FissureRef found = isStatic
                 ? ofStatic(s, named, name, isReference, isVolatile)
                 : ofInstance(o, owner, name, isReference, isVolatile);
-        Fissure.spin(GLOBAL, FissureMore.LOCK);
+        Fissure.spin(GLOBAL, FissureReads.LOCK);
         try {
             int at = ref >>> PAGE_BITS;
             if (ALL[at] == null) {
                 OFFSETS[at] = new long[PAGE];
-                STATICS[at] = new FissureMore[PAGE];
+                STATICS[at] = new FissureWord[PAGE];
                 U.storeFence();
                 ALL[at] = new FissureRef[PAGE];
             }
@@ -170,7 +170,7 @@ final class FissureRefs {
             declaring = named;
         }
         int field = Fissure.field(declaring.getName(), name);
-        return new FissureRef(field, 0, 0, 0, FissureIdentity.more(s, declaring, field), isReference, isVolatile);
+        return new FissureRef(field, 0, 0, 0, FissureIdentity.word(s, declaring, field), isReference, isVolatile);
     }
 
     /** In the order in which the JVM looks for fields. */

@@ -24,7 +24,7 @@ final class FissureSections {
                 FissureCalls.touch(s, expected, s.expectedAccess, s.expectedSite);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
@@ -41,13 +41,13 @@ final class FissureSections {
                 release(s, FissureIdentity.monitor(s, lock), false, true, site);
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             Fissure.done(s);
         }
     }
 
-    static void acquire(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
+    static void acquire(FissureThread s, FissureLock lock, boolean shared, boolean reentrant, int site) {
         s.settleWait();
         if (!shared && reentrant && lock.takenAgain(s)) {
             return;
@@ -56,7 +56,7 @@ final class FissureSections {
         s.acquired(0, lock, shared, site);
     }
 
-    static void release(FissureThread s, FissureMore lock, boolean shared, boolean reentrant, int site) {
+    static void release(FissureThread s, FissureLock lock, boolean shared, boolean reentrant, int site) {
         s.settleWait();
         if (!shared && reentrant && lock.keptOn(s)) {
             return;
@@ -65,15 +65,15 @@ final class FissureSections {
         s.released(0, lock, shared, site);
     }
 
-    static void acquire(FissureThread s, FissureMore lock, boolean shared, int site) {
+    static void acquire(FissureThread s, FissureLock lock, boolean shared, int site) {
         acquire(s, lock, shared, false, site);
     }
 
-    static void release(FissureThread s, FissureMore lock, boolean shared, int site) {
+    static void release(FissureThread s, FissureLock lock, boolean shared, int site) {
         release(s, lock, shared, false, site);
     }
 
-    static void waits(FissureThread s, FissureMore lock, int site) {
+    static void waits(FissureThread s, FissureLock lock, int site) {
         s.endSegment();
         s.released(2, lock, false, site);
         s.waitingFor = lock;
@@ -83,7 +83,7 @@ final class FissureSections {
     }
 
     /** A stamped lock is held in another mode than before. */
-    static void converted(FissureThread s, FissureMore lock, long stamp, boolean toShared, int site) {
+    static void converted(FissureThread s, FissureLock lock, long stamp, boolean toShared, int site) {
         boolean wasShared = StampedLock.isReadLockStamp(stamp);
         boolean wasExclusive = StampedLock.isWriteLockStamp(stamp);
         if (wasShared && !toShared) {

@@ -15,13 +15,17 @@ final class FissureStates {
     /** Fills places of the table whose thread is over, so that those behind it are found. */
     private static final FissureThread GONE = new FissureThread(-2, 0, null);
     /** Its lock is held while the table changes. */
-    private static final FissureMore GLOBAL = new FissureMore(0, 0, 0, null);
+    private static final FissureReads GLOBAL = new FissureReads(0, 0, 0, null);
     /** With open addressing; {@link #NOBODY} where nothing is. */
     private static FissureThread[] threads = empty(256);
     /** Places of the table that are not empty, and those of them whose thread is over. */
     private static int threadCount;
     private static int goneCount;
     private static int lastThread;
+    /** A bit for each thread that is over, by its number. */
+    private static long[] over = new long[16];
+    /** How many bytes all threads together may have to remember what they know. */
+    private static final long ROOM = Runtime.getRuntime().maxMemory() / 16;
 
     static {
         // Nothing is recorded of nobody.
@@ -71,7 +75,7 @@ final class FissureStates {
         }
         boolean isVirtual = isVirtual(thread);
         FissureThread made;
-        Fissure.spin(GLOBAL, FissureMore.LOCK);
+        Fissure.spin(GLOBAL, FissureReads.LOCK);
         try {
             found = search(threads, tid);
             if (found != NOBODY) {
@@ -128,9 +132,27 @@ final class FissureStates {
         threads = other;
     }
 
+    /** Whether the thread of this number has ended, and all that it wrote is there. */
+    static boolean isOver(int number) {
+        long[] over = FissureStates.over;
+        return number >>> 6 < over.length && (over[number >>> 6] >>> number & 1) != 0;
+    }
+
+    /** Whether each of the threads could have so many bytes. */
+    static boolean hasRoomFor(long bytes) {
+        return bytes * (threadCount - goneCount) <= ROOM;
+    }
+
     static void remove(FissureThread s) {
-        Fissure.spin(GLOBAL, FissureMore.LOCK);
+        Fissure.spin(GLOBAL, FissureReads.LOCK);
         try {
+            int at64 = s.number >>> 6;
+            if (at64 >= over.length) {
+                long[] larger = new long[at64 * 2];
+                System.arraycopy(over, 0, larger, 0, over.length);
+                over = larger;
+            }
+            over[at64] |= 1L << s.number;
             FissureThread[] all = threads;
             int mask = all.length - 1;
             for (int at = home(s.tid, mask); all[at] != NOBODY; at = at + 1 & mask) {
@@ -142,6 +164,13 @@ final class FissureStates {
             }
         } finally {
             GLOBAL.lock = 0;
+        }
+    }
+
+    /** Has all threads give back what they can do without. */
+    static void forget() {
+        for (FissureThread s : threads) {
+            s.forget();
         }
     }
 

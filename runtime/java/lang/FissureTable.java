@@ -4,7 +4,7 @@ import jdk.internal.misc.Unsafe;
 
 /**
  * Objects by identity, weakly. Split in parts, each a hash table with chains; looking up takes no lock.
- * Entries of objects that are gone are dropped while a chain is changed and when a part grows.
+ * Entries of objects that are gone are dropped when a part is full, and from all of them when much was kept since.
  */
 final class FissureTable {
     private static final Unsafe U = Unsafe.getUnsafe();
@@ -17,6 +17,11 @@ final class FissureTable {
             ALL[i] = new FissureTable();
         }
     }
+
+    /** How many bytes may be kept by entries whose objects are gone. */
+    private static final long MOST_GONE = Runtime.getRuntime().maxMemory() / 16;
+    /** Bytes that entries came to keep since the last sweep. */
+    private static long kept;
 
     private volatile int lock;
     private volatile FissureEntry[] chains = new FissureEntry[16];
@@ -46,6 +51,7 @@ final class FissureTable {
     }
 
     private FissureEntry add(FissureThread thread, Object object, int hash) {
+        FissureRoom.check(64);
         long id = thread.newId();
         Fissure.spin(this, LOCK);
         try {
@@ -65,6 +71,53 @@ final class FissureTable {
             return made;
         } finally {
             lock = 0;
+        }
+    }
+
+    /** An entry keeps so many bytes more from now on. */
+    static void keeps(long bytes) {
+        kept += bytes;
+        if (kept > MOST_GONE) {
+            kept = 0;
+            sweep();
+        }
+    }
+
+    /** Drops all entries whose objects are gone. Takes no memory. */
+    static void sweep() {
+        for (FissureTable part : ALL) {
+            Fissure.spin(part, LOCK);
+            part.drop();
+            part.lock = 0;
+        }
+    }
+
+    /** Forgets all objects. */
+    static void clear() {
+        for (FissureTable part : ALL) {
+            FissureEntry[] chains = part.chains;
+            for (int at = 0; at < chains.length; at++) {
+                chains[at] = null;
+            }
+        }
+    }
+
+    private void drop() {
+        FissureEntry[] chains = this.chains;
+        for (int at = 0; at < chains.length; at++) {
+            FissureEntry last = null;
+            for (FissureEntry entry = chains[at]; entry != null; entry = entry.next) {
+                if (!entry.refersTo(null)) {
+                    last = entry;
+                    continue;
+                }
+                count--;
+                if (last == null) {
+                    chains[at] = entry.next;
+                } else {
+                    last.next = entry.next;
+                }
+            }
         }
     }
 

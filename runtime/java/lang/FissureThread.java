@@ -39,7 +39,6 @@ final class FissureThread extends FissureBuffer {
     /** Whether its first event comes after a recorded start. */
     boolean started;
     boolean begun;
-    volatile boolean isOver;
     /** Events that could not be written. */
     int lost;
     /** The innermost activation that is told, and those around it. */
@@ -56,7 +55,7 @@ final class FissureThread extends FissureBuffer {
     int[] pendingCalls;
     int pending;
     /** The lock that the thread gave up to wait, until it has it again. */
-    FissureMore waitingFor;
+    FissureLock waitingFor;
     int waitingDepth;
     boolean waitingShared;
     int waitingSite;
@@ -268,20 +267,37 @@ final class FissureThread extends FissureBuffer {
     @ForceInline
     boolean knows(long word) {
         long[] known = this.known;
-        return known[(int) word & known.length - 1] == (word << 32 ^ full >>> 4);
+        // The lowest bit is never 0: an empty place is like no word.
+        return known[(int) word & known.length - 1] == (word << 32 ^ full >>> 3);
     }
 
-    /** Notes that enough were kept. One that is forgotten again is looked up where all readers are. */
+    /** Whether enough reads of some segment were kept of it. */
+    boolean knew(long word) {
+        long[] known = this.known;
+        long old = known[(int) word & known.length - 1];
+        return old != 0 && (old ^ word << 32 ^ full >>> 3) >>> 32 == 0;
+    }
+
+    /** Notes that enough were kept. One that is forgotten again is looked up where the readers are. */
     void know(long word) {
         long[] known = this.known;
         int at = (int) word & known.length - 1;
         long old = known[at];
-        if (known.length < MOST_KNOWN && (known.length == 1 || old != 0 && ((old ^ full >>> 4) & 0xffffffffL) == 0)) {
-            // Two of one segment want the place.
-            known = this.known = new long[known.length == 1 ? FIRST_KNOWN : known.length * 4];
-            at = (int) word & known.length - 1;
+        // Two of one segment want the place.
+        boolean isTaken = known.length == 1 || old != 0 && ((old ^ full >>> 3) & 0xffffffffL) == 0;
+        if (isTaken && known.length < MOST_KNOWN) {
+            int length = known.length == 1 ? FIRST_KNOWN : known.length * 4;
+            if (length == FIRST_KNOWN || FissureStates.hasRoomFor(8L * length)) {
+                known = this.known = new long[length];
+                at = (int) word & length - 1;
+            }
         }
-        known[at] = word << 32 ^ full >>> 4;
+        known[at] = word << 32 ^ full >>> 3;
+    }
+
+    /** What it remembers can be found again. Others may call it: a table that is still in use does no harm. */
+    void forget() {
+        known = NONE;
     }
 
     long newId() {
@@ -352,7 +368,7 @@ final class FissureThread extends FissureBuffer {
      * comes after an exception out of it.
      */
     void settleWait() {
-        FissureMore lock = waitingFor;
+        FissureLock lock = waitingFor;
         if (lock != null) {
             waitingFor = null;
             lock.hasAgain(this, waitingDepth);

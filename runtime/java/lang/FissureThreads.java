@@ -71,7 +71,7 @@ final class FissureThreads {
                 }
             }
         } catch (Throwable trouble) {
-            Fissure.lost(s);
+            Fissure.lost(s, trouble);
         } finally {
             if (s != null) {
                 s.busy = false;
@@ -81,7 +81,7 @@ final class FissureThreads {
 
     /** The current thread is over. */
     static void ended(FissureThread s, Thread thread) {
-        FissureIdentity.more(s, thread, FissureMore.THREAD).word = s.number;
+        FissureIdentity.word(s, thread, FissureMore.THREAD).word = s.number;
     }
 
     /** What depends on other futures is done now, by this thread or by one that it hands it to. */
@@ -101,7 +101,7 @@ final class FissureThreads {
     /** A thread or task is seen to have ended. */
     static void joined(FissureThread s, Object ended, int site) {
         if (ended instanceof Thread) {
-            long number = FissureIdentity.more(s, ended, FissureMore.THREAD).word;
+            long number = FissureIdentity.word(s, ended, FissureMore.THREAD).word;
             if (number != 0) {
                 s.learn(FissureThread.lastWord(number));
                 s.endSegment();

@@ -61,6 +61,17 @@ impl Told {
         }
     }
 
+    /// Whether a transaction was violated on its own.
+    pub(super) fn has_alone(&self) -> bool {
+        !self.alone.is_empty()
+    }
+
+    /// Takes the joint findings back: they will be told anew.
+    pub(super) fn forget_together(&mut self) {
+        self.together.clear();
+        self.known.retain(|key, _| !key.contains(&Mark::Together));
+    }
+
     pub(super) fn explain(self, tables: &Tables) -> Vec<Finding> {
         let alone = self.alone.into_iter().map(|(violation, count)| explain_alone(&violation, count, tables));
         let together = self.together.into_iter().map(|(violation, count)| explain_together(&violation, count, tables));

@@ -8,6 +8,7 @@
 
 use trace::{SiteId, ThreadId};
 
+use super::left_out::LeftOut;
 use super::paths::{Hop, PathId, Paths, Point};
 use super::state::{Cell, Column, ColumnId, Extent, Mark, Moment, NEVER, Origin, Row, Slot, Thread};
 
@@ -32,6 +33,7 @@ pub(super) struct Reach {
     slots: Vec<u32>,
     serial: u64,
     paths: Paths,
+    pub(super) left_out: LeftOut,
     /// What the last edges showed, for the caller to take.
     pub(super) closed: Vec<Closed>,
 }
@@ -105,13 +107,22 @@ impl Reach {
         checks: Checks,
     ) -> ColumnId {
         let origin = Origin { thread: self.threads[owner.index()].id, extent, site, begin };
+        let ordered = checks != Checks::Alone;
+        if ordered {
+            self.threads[owner.index()].left_out = self.left_out.has(origin.thread, begin);
+        }
+        let whole_begin = match self.ordered_column(owner) {
+            Some(whole) => self.columns[whole.index()].origin.begin,
+            None => begin,
+        };
         self.serial += 1;
         let mut column = Column {
             owner,
             origin,
+            whole_begin,
             serial: self.serial,
             alone: checks != Checks::Together,
-            ordered: checks != Checks::Alone,
+            ordered,
             violated: false,
             awaited: false,
             cycles: 0,
@@ -141,6 +152,9 @@ impl Reach {
         let column = &mut self.columns[id.index()];
         column.open = false;
         let owner = column.owner;
+        if column.ordered {
+            self.threads[owner.index()].left_out = false;
+        }
         let (begin, spoilt) = (column.origin.begin, column.violated);
         let mut rows = std::mem::take(&mut column.rows);
         for slot in rows.drain(..) {

@@ -1,11 +1,13 @@
 //! How events become edges between threads, and where transactions begin and end.
 
 use rustc_hash::FxHashMap;
-use trace::{Access, Action, BarrierId, Event, Interval, LockId, Mode, Ran, SiteId, ThreadId, VariableId};
+use trace::{Access, Action, BarrierId, Event, LockId, Mode, Ran, SiteId, ThreadId, VariableId};
 
+use super::left_out::{LeftOut, Spoilt};
 use super::paths::{Deed, Hop, Point, Via};
 use super::reach::{Closed, Reach};
-use super::state::{ColumnId, Crowd, Lock, Mark, Moment, Origin, Slot, Timed, Variable};
+use super::state::{ColumnId, Lock, Mark, Moment, Origin, Slot, Timed};
+use super::variables::Variables;
 
 /// A cycle in the run, told from one transaction on it.
 pub(super) struct Violation {
@@ -33,24 +35,24 @@ pub(super) struct Engine {
     pub(super) lock_conflicts: bool,
     pub(super) now: Moment,
     pub(super) reach: Reach,
-    variables: Vec<Variable>,
-    crowds: Vec<Crowd>,
-    free_crowds: Vec<usize>,
+    pub(super) variables: Variables,
     locks: Vec<Lock>,
-    timed: FxHashMap<VariableId, Vec<Timed>>,
+    pub(super) timed: FxHashMap<VariableId, Vec<Timed>>,
     arrivals: FxHashMap<(BarrierId, u32), Vec<(Mark, SiteId)>>,
     candidates: Vec<Candidate>,
+    /// What a second look has to do without.
+    pub(super) spoilt: Vec<Spoilt>,
     /// For the caller to take after each event.
     pub(super) verdicts: Vec<Verdict>,
 }
 
 /// The event that is being handled.
 #[derive(Clone, Copy)]
-struct Here {
-    slot: Slot,
-    thread: ThreadId,
-    site: SiteId,
-    moment: Moment,
+pub(super) struct Here {
+    pub(super) slot: Slot,
+    pub(super) thread: ThreadId,
+    pub(super) site: SiteId,
+    pub(super) moment: Moment,
 }
 
 impl Engine {
@@ -62,35 +64,22 @@ impl Engine {
             lock_conflicts,
             now: 0,
             reach: Reach::default(),
-            variables: Vec::new(),
-            crowds: Vec::new(),
-            free_crowds: Vec::new(),
+            variables: Variables::new(),
             locks: Vec::new(),
             timed: FxHashMap::default(),
             arrivals: FxHashMap::default(),
             candidates: Vec::new(),
+            spoilt: Vec::new(),
             verdicts: Vec::new(),
         }
     }
 
-    /// Looks at the variables of the next events without using them, so that they are fetched from memory all at once
-    /// and not one after the other. With few variables they are near anyway.
-    pub(super) fn fetch(&self, events: &[Event]) {
-        const FEW: usize = 1 << 13;
-        if self.variables.len() < FEW {
-            return;
-        }
-        let mut sum = 0;
-        for event in events {
-            if let Action::Read { variable } | Action::Write { variable } = event.action {
-                // Its first and its last part: a variable may lie across two lines of the cache.
-                sum ^= self
-                    .variables
-                    .get(variable.index())
-                    .map_or(0, |state| state.writer.moment() ^ state.reader.moment() ^ u64::from(state.reader_site.0));
-            }
-        }
-        std::hint::black_box(sum);
+    /// An engine for a second look at the same events, without the transactions that this one found violated. What it
+    /// finds are all joint findings of the run.
+    pub(super) fn look_again(self) -> Engine {
+        let mut again = Engine::new(self.lock_conflicts);
+        again.reach.left_out = LeftOut::new(self.spoilt);
+        again
     }
 
     pub(super) fn on_event(&mut self, event: &Event) {
@@ -112,15 +101,17 @@ impl Engine {
         }
         match event.action {
             Action::Read { variable } => {
-                let here = self.count(slot, event);
-                self.read(here, variable);
+                if let Some(here) = self.count(slot, event) {
+                    self.read(here, variable);
+                }
             }
             Action::Write { variable } => {
-                let here = self.count(slot, event);
-                self.write(here, variable, Deed::Write);
+                if let Some(here) = self.count(slot, event) {
+                    self.write(here, variable, Deed::Write);
+                }
             }
             Action::Sync { variable, access, kind: _, interval } => {
-                let here = self.count(slot, event);
+                let Some(here) = self.count(slot, event) else { return };
                 match (access, interval) {
                     (_, Some(interval)) => self.timed(here, variable, access, interval),
                     (Access::Read, None) => self.read(here, variable),
@@ -129,15 +120,19 @@ impl Engine {
                 }
             }
             Action::Acquire { lock, mode, cause, section: _, activation: _ } => {
-                if self.hold(slot, lock, mode, cause) && self.lock_conflicts {
-                    let here = self.count(slot, event);
+                if self.hold(slot, lock, mode, cause)
+                    && self.lock_conflicts
+                    && let Some(here) = self.count(slot, event)
+                {
                     self.acquired(here, lock, mode);
                 }
                 self.settle_section(slot, event, Some(lock));
             }
             Action::Release { lock, mode, cause } => {
-                if self.let_go(slot, lock, mode, cause) && self.lock_conflicts {
-                    let here = self.count(slot, event);
+                if self.let_go(slot, lock, mode, cause)
+                    && self.lock_conflicts
+                    && let Some(here) = self.count(slot, event)
+                {
                     self.released(here, lock, mode);
                 }
                 self.settle_section(slot, event, None);
@@ -148,7 +143,7 @@ impl Engine {
                 self.settle_section(slot, event, None);
             }
             Action::Start { child } => {
-                let here = self.count(slot, event);
+                let Some(here) = self.count(slot, event) else { return };
                 let child = self.reach.slot(child).unwrap_or_else(|| self.reach.admit(child));
                 if child != slot {
                     self.reach.threads[child.index()].starts.push((Mark::new(slot, here.moment), here.site));
@@ -156,19 +151,20 @@ impl Engine {
             }
             Action::Join { child } => {
                 let here = self.count(slot, event);
-                self.join(here, child);
+                self.join(slot, here, child);
             }
             Action::Arrive { barrier, generation } => {
-                let here = self.count(slot, event);
-                let mark = (Mark::new(slot, here.moment), here.site);
-                self.arrivals.entry((barrier, generation)).or_default().push(mark);
+                if let Some(here) = self.count(slot, event) {
+                    let mark = (Mark::new(slot, here.moment), here.site);
+                    self.arrivals.entry((barrier, generation)).or_default().push(mark);
+                }
                 // Nobody arrives while others have yet to leave the generation two before.
                 if let Some(old) = generation.checked_sub(2) {
                     self.arrivals.remove(&(barrier, old));
                 }
             }
             Action::Leave { barrier, generation } => {
-                let here = self.count(slot, event);
+                let Some(here) = self.count(slot, event) else { return };
                 let arrived = self.arrivals.remove(&(barrier, generation)).unwrap_or_default();
                 for &(mark, site) in &arrived {
                     self.edge_from(mark, site, Deed::Arrive, here, Deed::Leave, Via::Barrier(barrier));
@@ -214,152 +210,34 @@ impl Engine {
         }
     }
 
-    /// Gives the event its moment, and lets it come after the start of its thread.
+    /// Gives the event its moment, and lets it come after the start of its thread. `None` if this look does without it.
     #[inline]
-    fn count(&mut self, slot: Slot, event: &Event) -> Here {
+    fn count(&mut self, slot: Slot, event: &Event) -> Option<Here> {
         self.now += 1;
         let here = Here { slot, thread: event.thread, site: event.site, moment: self.now };
         let thread = &mut self.reach.threads[slot.index()];
+        if thread.left_out {
+            return None;
+        }
         thread.last = (here.moment, here.site);
         if !thread.starts.is_empty() {
             for (mark, site) in std::mem::take(&mut thread.starts) {
                 self.edge_from(mark, site, Deed::Start, here, Deed::Any, Via::Thread(here.thread));
             }
         }
-        here
-    }
-
-    /// Edge: last write → read.
-    #[inline(always)]
-    fn read(&mut self, here: Here, variable: VariableId) {
-        let state = *self.variable(variable);
-        let mark = Mark::new(here.slot, here.moment);
-        if state.reader.slot() == here.slot && state.reader != Mark::NONE {
-            // A repeated read: no write since, so nothing new can come in.
-            let state = &mut self.variables[variable.index()];
-            state.reader = mark;
-            state.reader_site = here.site;
-            return;
-        }
-        if let Some(number) = state.reader.as_crowd() {
-            let crowd = &mut self.crowds[number];
-            if let Ok(found) = crowd.binary_search_by_key(&here.slot, |(mark, _)| mark.slot()) {
-                crowd[found] = (mark, here.site);
-                return;
-            }
-        }
-        if state.writer.slot() != here.slot && self.reach.matters(state.writer) {
-            self.edge_from(state.writer, state.writer_site, Deed::Write, here, Deed::Read, Via::Variable(variable));
-        }
-        if let Some(number) = state.reader.as_crowd() {
-            self.join_crowd(number, mark, here.site);
-        } else if !self.reach.matters(state.reader) {
-            // A reader that cannot matter any more is as good as none.
-            let state = &mut self.variables[variable.index()];
-            state.reader = mark;
-            state.reader_site = here.site;
-        } else {
-            let number = self.new_crowd();
-            self.crowds[number].push((state.reader, state.reader_site));
-            self.join_crowd(number, mark, here.site);
-            self.variables[variable.index()].reader = Mark::crowd(number);
-        }
-    }
-
-    /// Edges: last write → write, every read since → write.
-    #[inline]
-    fn write(&mut self, here: Here, variable: VariableId, deed: Deed) {
-        let state = *self.variable(variable);
-        let via = Via::Variable(variable);
-        if state.writer.slot() != here.slot && self.reach.matters(state.writer) {
-            self.edge_from(state.writer, state.writer_site, Deed::Write, here, deed, via);
-        }
-        if let Some(number) = state.reader.as_crowd() {
-            let crowd = std::mem::take(&mut self.crowds[number]);
-            for &(mark, site) in &crowd {
-                self.edge_from(mark, site, Deed::Read, here, deed, via);
-            }
-            self.crowds[number] = crowd;
-            self.crowds[number].clear();
-            self.free_crowds.push(number);
-        } else if state.reader.slot() != here.slot && self.reach.matters(state.reader) {
-            self.edge_from(state.reader, state.reader_site, Deed::Read, here, deed, via);
-        }
-        self.variables[variable.index()] = Variable {
-            writer: Mark::new(here.slot, here.moment),
-            writer_site: here.site,
-            reader: Mark::NONE,
-            reader_site: SiteId(0),
-        };
-    }
-
-    #[inline]
-    fn variable(&mut self, variable: VariableId) -> &mut Variable {
-        if variable.index() >= self.variables.len() {
-            self.variables.resize(variable.index() + 1, Variable::UNTOUCHED);
-        }
-        &mut self.variables[variable.index()]
-    }
-
-    fn new_crowd(&mut self) -> usize {
-        self.free_crowds.pop().unwrap_or_else(|| {
-            self.crowds.push(Crowd::new());
-            self.crowds.len() - 1
-        })
-    }
-
-    fn join_crowd(&mut self, number: usize, mark: Mark, site: SiteId) {
-        let crowd = &mut self.crowds[number];
-        match crowd.binary_search_by_key(&mark.slot(), |(mark, _)| mark.slot()) {
-            Ok(found) => crowd[found] = (mark, site),
-            Err(place) => {
-                crowd.insert(place, (mark, site));
-                let reach = &self.reach;
-                crowd.retain(|&(other, _)| other == mark || reach.matters(other));
-            }
-        }
-    }
-
-    /// Edges: every conflicting access that was over before this one began → this one.
-    fn timed(&mut self, here: Here, variable: VariableId, access: Access, interval: Interval) {
-        let writes = access.writes();
-        let deed = match access {
-            Access::Read => Deed::Read,
-            Access::Write => Deed::Write,
-            Access::Update => Deed::Update,
-        };
-        let (before, after) = (interval.before(), interval.after());
-        let mut known = self.timed.remove(&variable).unwrap_or_default();
-        for old in &known {
-            if (writes || old.writes) && old.after < before {
-                let from = if old.writes { Deed::Write } else { Deed::Read };
-                self.edge_from(old.mark, old.site, from, here, deed, Via::Variable(variable));
-            }
-        }
-        // Accesses come in the order of their first numbers, so what was over before a write that itself is over now
-        // reaches every later access through that write. And of one thread only the last of a kind counts.
-        let superseded = |old: &Timed, by: &Timed| {
-            by.after < before
-                && old.mark.moment() < by.mark.moment()
-                && (by.writes && old.after < by.before
-                    || by.mark.slot() == old.mark.slot() && (by.writes || !old.writes))
-        };
-        let all = known.clone();
-        known.retain(|old| self.reach.matters(old.mark) && !all.iter().any(|by| superseded(old, by)));
-        known.push(Timed { mark: Mark::new(here.slot, here.moment), site: here.site, writes, before, after });
-        self.timed.insert(variable, known);
+        Some(here)
     }
 
     /// Edge: last event of the child → join.
-    fn join(&mut self, here: Here, child: ThreadId) {
-        let Some(slot) = self.reach.slot(child).filter(|&slot| slot != here.slot) else { return };
+    fn join(&mut self, joining: Slot, here: Option<Here>, child: ThreadId) {
+        let Some(slot) = self.reach.slot(child).filter(|&slot| slot != joining) else { return };
         let thread = &mut self.reach.threads[slot.index()];
         let (moment, site) = thread.last;
         thread.starts.clear();
         // A thread that was joined too early goes on: what it is in the midst of must not be forgotten.
         let quiet =
             thread.columns.is_empty() && thread.units.is_empty() && thread.held.is_empty() && thread.arms.is_empty();
-        if moment > 0 {
+        if let Some(here) = here.filter(|_| moment > 0) {
             self.edge_from(Mark::new(slot, moment), site, Deed::Any, here, Deed::Join, Via::Thread(child));
         }
         if quiet && !self.reach.threads[slot.index()].ended {
@@ -410,7 +288,7 @@ impl Engine {
 
     /// An edge, if it can matter. Rare enough to be kept out of the paths that matter.
     #[inline(never)]
-    fn edge_from(&mut self, mark: Mark, site: SiteId, from: Deed, here: Here, to: Deed, via: Via) {
+    pub(super) fn edge_from(&mut self, mark: Mark, site: SiteId, from: Deed, here: Here, to: Deed, via: Via) {
         if mark.slot() != here.slot && self.reach.matters(mark) {
             let from = self.reach.point(mark, site, from);
             let to = Point { thread: here.thread, slot: here.slot, moment: here.moment, site: here.site, deed: to };
@@ -470,6 +348,10 @@ impl Engine {
         let column = &mut self.reach.columns[id.index()];
         let (owner, serial, begin, violated) = (column.owner, column.serial, column.origin.begin, column.violated);
         let (found, awaited) = (column.found.take(), column.awaited);
+        if violated {
+            let spoilt = Spoilt { thread: column.origin.thread, begin: column.whole_begin, end: self.now };
+            self.spoilt.push(spoilt);
+        }
         if let Some(violation) = found {
             // A unit inside another one is part of it, and then both are violated: the outer one is told.
             let columns = &self.reach.threads[owner.index()].columns;

@@ -1,4 +1,4 @@
-//! What the detector keeps: of threads, open transactions, variables and locks; never of the past as a whole.
+//! What the detector keeps: of threads, open transactions and locks; never of the past as a whole.
 //!
 //! Every counted event has a [`Moment`], its number in the whole run. Moments of one thread grow in program order, which
 //! is all that the tables need, and they also say how the steps of a report were interleaved.
@@ -61,24 +61,6 @@ impl Mark {
     }
 }
 
-/// The last writer of a variable and its readers since.
-#[derive(Clone, Copy)]
-pub(super) struct Variable {
-    pub(super) writer: Mark,
-    /// One reader, none, or the number of a crowd.
-    pub(super) reader: Mark,
-    pub(super) writer_site: SiteId,
-    pub(super) reader_site: SiteId,
-}
-
-impl Variable {
-    pub(super) const UNTOUCHED: Variable =
-        Variable { writer: Mark::NONE, reader: Mark::NONE, writer_site: SiteId(0), reader_site: SiteId(0) };
-}
-
-/// Several readers of one variable since its last write. Invariant: sorted by slot, one entry a slot.
-pub(super) type Crowd = Vec<(Mark, SiteId)>;
-
 /// The last exclusive release of a lock, and the shared ones since. Kept only if lock order counts.
 #[derive(Clone)]
 pub(super) struct Lock {
@@ -132,6 +114,8 @@ pub(super) struct Origin {
 pub(super) struct Column {
     pub(super) owner: Slot,
     pub(super) origin: Origin,
+    /// The first moment of the whole transaction that the first event of this one belongs to.
+    pub(super) whole_begin: Moment,
     /// Counts up over all columns ever opened: tells an older column from a younger one.
     pub(super) serial: u64,
     /// Whether it is judged on its own. Overlapping units of a thread each are.
@@ -247,6 +231,8 @@ pub(super) struct Thread {
     pub(super) speculating: u32,
     /// Over: the slot is free as soon as its row is empty.
     pub(super) ended: bool,
+    /// In a transaction that this look does without.
+    pub(super) left_out: bool,
     /// Moments of transactions that were violated on their own, as far back as any entry of the row reaches.
     pub(super) violated: Vec<(Moment, Moment)>,
 }
@@ -264,6 +250,7 @@ impl Thread {
             arms: Vec::new(),
             speculating: 0,
             ended: false,
+            left_out: false,
             violated: Vec::new(),
         }
     }

@@ -109,7 +109,7 @@ impl Asking<'_> {
         let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
         others.first()?;
         let met = self.meeting(self.method, first, second)?;
-        let other = others.into_iter().find(|other| self.runs_with(other))?;
+        let other = others.into_iter().find(|other| self.runs_with(a, b, other))?;
         is_shared(self.whole, item.variable).then_some(Torn { kind: Kind::Read, first, second, other: *other, met })
     }
 
@@ -190,8 +190,7 @@ impl Asking<'_> {
         let mut held = locks(self.summary, common(first, second));
         held.extend(cover.held_by_callers(self.method));
         held.iter().any(|lock| {
-            Relation::between(&first.base, lock)
-                .is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
+            Relation::of(first, lock).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use program::outline::{Action, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
+use program::thread::{At, EntryId, Ordered};
 use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
@@ -106,7 +107,7 @@ impl Asking<'_> {
         let found = match kind {
             Kind::Read => {
                 let met = others.first().and_then(|_| self.meeting(self.method, first.0, second.0))?;
-                let is_real = |other: &&Joint| !self.is_checked_again(other) && self.runs_with(other);
+                let is_real = |other: &&Joint| !self.is_checked_again(other) && self.runs_with(a, b, other);
                 torn(others.into_iter().find(is_real)?, met)
             }
             Kind::Write => {
@@ -115,7 +116,7 @@ impl Asking<'_> {
                 }
                 others.into_iter().filter(|other| !self.is_carried(a, b, other)).find_map(|other| {
                     let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other))?;
-                    self.runs_with(other).then(|| torn(other, met))
+                    self.runs_with(a, b, other).then(|| torn(other, met))
                 })?
             }
         };
@@ -130,9 +131,28 @@ impl Asking<'_> {
             .then_some(found)
     }
 
-    /// Whether another thread may be in that section meanwhile. Asked late: it needs the whole program.
-    pub(super) fn runs_with(&self, other: &Joint) -> bool {
-        run_at_once(self.whole, self.method, other.method)
+    /// Whether another thread may be in that section between the two. Asked late: it needs the whole program.
+    pub(super) fn runs_with(&self, first: &Access, second: &Access, other: &Joint) -> bool {
+        run_at_once(self.whole, self.method, other.method) && self.gets_between(first, second, other)
+    }
+
+    /// Whether start and join leave room for it: it is not over before the first, nor begun only after the second.
+    fn gets_between(&self, first: &Access, second: &Access, other: &Joint) -> bool {
+        let (threads, outlines) = (self.whole.threads(), self.whole.outlines());
+        let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
+        let there = At { method: other.method, event: summary.accesses[other.first.index()].event };
+        let ordered = |process: EntryId, own: &Access, by: EntryId| {
+            threads.ordered(outlines, process, At { method: self.method, event: own.event }, by)
+        };
+        threads.of_method(self.method).iter().any(|process| {
+            threads.of_method(other.method).iter().any(|by| {
+                threads.overlap(*process, *by)
+                    && (process == by
+                        || ordered(*process, first, *by) != Some(Ordered::AfterJoin)
+                            && ordered(*process, second, *by) != Some(Ordered::BeforeStart)
+                            && threads.ordered(outlines, *by, there, *process).is_none())
+            })
+        })
     }
 
     pub(super) fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {
@@ -409,7 +429,7 @@ pub(super) fn is_known(name: &Name) -> bool {
 /// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.
 fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
     let relations = |access: &Access, held: &[HeldLock]| -> Vec<Relation> {
-        held.iter().filter_map(|lock| Relation::between(&access.base, lock)).collect()
+        held.iter().filter_map(|lock| Relation::of(access, lock)).collect()
     };
     let theirs = relations(their, their_locks);
     relations(own, own_locks).iter().any(|own| theirs.iter().any(|their| own.excludes(their)))

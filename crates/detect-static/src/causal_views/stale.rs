@@ -302,8 +302,7 @@ impl Asking<'_> {
             around = Default::default();
         }
         locks(self.summary, around).iter().chain(&by_callers).any(|held| {
-            Relation::between(&read.base, held)
-                .is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
+            Relation::of(read, held).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
         })
     }
 }

@@ -4,7 +4,7 @@ use location::{FieldName, MethodName};
 use program::ir::CallKind;
 use program::model::{self, Target};
 use program::summary::{Holding, Holdings, components};
-use program::{Calls, FieldId, LockKind, MethodId, Mode, Path, Program, Root, Step, Unreadable};
+use program::{Calls, FieldId, Ground, LockKind, MethodId, Mode, Path, Program, Root, Step, Unreadable};
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -64,30 +64,46 @@ pub(super) struct Analysis<'p> {
 
 const NOWHERE: u32 = u32::MAX;
 
-impl<'p> Analysis<'p> {
-    pub(super) fn of(program: &'p Program, calls: &'p Calls, options: Options) -> Analysis<'p> {
-        let relevant = Relevant::of(program, calls, options);
+/// What one pass over the code of all methods that may matter shows.
+pub(super) struct Skeletons {
+    /// By method: its place in the list.
+    places: Vec<u32>,
+    list: Vec<Skeleton>,
+    unreadable: Vec<Unreadable>,
+}
+
+impl Skeletons {
+    pub(super) fn of(ground: &Ground<'_>, options: Options) -> Skeletons {
+        let program = ground.program;
+        let relevant = Relevant::of(program, &ground.calls, options);
         let close = (program.names.intern("close"), program.names.intern("()V"));
         let matters = |kind: CallKind, method: MethodName| {
             (method.name, method.descriptor) == close || relevant.is_call(kind, method)
         };
-        let built = program.visit_bodies(
+        let built = ground.visit_bodies(
             |method| relevant.is_method(method),
             |method, body| Skeleton::build(program, method, &body, &matters),
         );
-        let mut skeletons = Vec::new();
-        let mut unreadable = Vec::new();
-        let mut places = vec![NOWHERE; program.known_method_count()];
+        let mut all =
+            Skeletons { places: vec![NOWHERE; program.known_method_count()], list: Vec::new(), unreadable: Vec::new() };
         for built in built {
             match built {
                 Ok(skeleton) => {
-                    places[skeleton.method.index()] = skeletons.len() as u32;
-                    skeletons.push(skeleton);
+                    all.places[skeleton.method.index()] = all.list.len() as u32;
+                    all.list.push(skeleton);
                 }
-                Err(problem) if program.may_lock(problem.method) => unreadable.push(problem),
+                Err(problem) if program.may_lock(problem.method) => all.unreadable.push(problem),
                 Err(_) => {}
             }
         }
+        all
+    }
+}
+
+impl<'p> Analysis<'p> {
+    pub(super) fn of(ground: &'p Ground<'_>, options: Options, skeletons: Skeletons) -> Analysis<'p> {
+        let (program, calls) = (ground.program, &ground.calls);
+        let Skeletons { places, list: skeletons, unreadable } = skeletons;
         let mut analysis = Analysis {
             program,
             calls,

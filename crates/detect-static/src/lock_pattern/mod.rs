@@ -36,8 +36,8 @@ mod ties;
 
 use program::Ground;
 
-use crate::{Check, Checked, Detector};
-use analysis::Analysis;
+use crate::{Check, Checked, Detector, Rest};
+use analysis::{Analysis, Skeletons};
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "lock-pattern",
@@ -55,8 +55,23 @@ pub struct Options {
     pub variant: bool,
 }
 
-fn check(ground: &Ground<'_>, options: &crate::Options) -> Checked {
-    let analysis = Analysis::of(ground.program, &ground.calls, options.lock_pattern);
+fn check<'g>(ground: &'g Ground<'g>, options: &'g crate::Options) -> Rest<'g> {
+    let skeletons = Skeletons::of(ground, options.lock_pattern);
+    Box::new(move || rest(ground, options, skeletons))
+}
+
+fn rest(ground: &Ground<'_>, options: &crate::Options, skeletons: Skeletons) -> Checked {
+    let program = ground.program;
+    // Threads are asked for wherever there may be something to tell; most of the way to them is for one core.
+    let needs_threads = !options.lock_pattern.paper && program.methods().any(|method| program.may_lock(method));
+    let (analysis, ()) = rayon::join(
+        || Analysis::of(ground, options.lock_pattern, skeletons),
+        || {
+            if needs_threads {
+                ground.threads();
+            }
+        },
+    );
     let findings = judge::findings(&analysis, ground, options);
     Checked { findings, unreadable: analysis.unreadable }
 }

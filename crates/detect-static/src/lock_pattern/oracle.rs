@@ -7,10 +7,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use classfile::ClassSource;
-use program::{CallGraph, Calls, Known, Path, Program, Root};
+use program::{CallGraph, Ground, Known, Path, Program, Root, Settings};
 
 use super::Options;
-use super::analysis::Analysis;
+use super::analysis::{Analysis, Skeletons};
 use super::state::Holder;
 
 const PROGRAMS: usize = 120;
@@ -298,8 +298,9 @@ fn compare(seed: u64, assigns: bool) {
     let programs: Vec<Vec<Vec<Statement>>> =
         (0..PROGRAMS).map(|_| (0..METHODS).map(|method| random.block(method, 0, assigns)).collect()).collect();
     let program = compile(&programs, if assigns { "" } else { "final" });
-    let calls = Calls::of(&program, CallGraph::Hierarchy);
-    let analysis = Analysis::of(&program, &calls, Options { paper: true, ..Options::default() });
+    let ground = Ground::of(&program, Settings { call_graph: CallGraph::Hierarchy, ..Settings::default() });
+    let options = Options { paper: true, ..Options::default() };
+    let analysis = Analysis::of(&ground, options, Skeletons::of(&ground, options));
     let (mut compared, mut with_pattern) = (0, 0);
     for (number, methods) in programs.iter().enumerate() {
         let twin = Twin { methods };

@@ -85,8 +85,7 @@ impl Relations<'_> {
     /// The owner's name, and the field of it that the name goes through last.
     fn owner_of(&self, name: &Name) -> Option<(Name, FieldId)> {
         let field = self.field_of(name.steps.last()?)?;
-        let mut owner = name.clone();
-        owner.steps.pop();
+        let owner = name.owner();
         (!owner.is_unknown()).then_some((owner, field))
     }
 
@@ -101,8 +100,8 @@ impl Relations<'_> {
         let Some(outline) = self.summaries.outline(method) else { return false };
         let by_callers = self.cover().held_by_callers(method);
         let is_held = |object: &Name, sections: SectionSet| {
-            let Some((mut wanted, _)) = self.owner_of(object).filter(|(_, own)| *own == field) else { return true };
-            wanted.steps.extend(rest.iter().copied());
+            let Some((owner, _)) = self.owner_of(object).filter(|(_, own)| *own == field) else { return true };
+            let wanted = owner.then(rest);
             let own = open(outline, sections);
             own.chain(by_callers.iter().map(|held| (&held.name, held.kind)))
                 .any(|(name, kind)| kind == lock.kind && name.same(&wanted))

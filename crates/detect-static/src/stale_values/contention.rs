@@ -10,7 +10,14 @@ use program::{FieldId, MethodId, Program, Variable, Whole};
 const MAX_CALLERS: usize = 100;
 
 /// Whether a thread other than the one that runs an event of a method may write the variable around that time.
-pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Variable) -> bool {
+/// `is_apart` tells of which entries the processes keep to parts of it that are each one's own.
+pub(super) fn is_contended(
+    whole: &Whole<'_>,
+    method: MethodId,
+    event: EventId,
+    variable: Variable,
+    is_apart: impl Fn(EntryId) -> bool,
+) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
     if let Variable::Field(field) = variable
         && whole.summaries.holdings.is_handled(whole.program, field)
@@ -32,8 +39,9 @@ pub(super) fn is_contended(whole: &Whole<'_>, method: MethodId, event: EventId, 
     let outlines = whole.outlines();
     let gets_between = |process: EntryId, write: At, other: EntryId| {
         threads.overlap(process, other)
-            && (process == other
-                || threads.ordered(outlines, process, at, other).is_none()
+            && (process == other && !is_apart(process)
+                || process != other
+                    && threads.ordered(outlines, process, at, other).is_none()
                     && threads.ordered(outlines, other, write, process).is_none()
                     && !whole.is_latched(process, at, other, write))
     };

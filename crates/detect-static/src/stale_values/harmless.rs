@@ -2,13 +2,14 @@
 
 use location::Symbol;
 use program::ir::CallKind;
-use program::model::Revalidation;
-use program::outline::{Action, Argument, Object};
+use program::model::{self, Returns, Revalidation, State};
+use program::outline::{Action, Argument, EventId, Object};
 use program::summary::{Access, Root};
 use program::{Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::words::called_at;
 
 impl Looking<'_> {
     /// Whether it does no harm to do it twice: a flag that is only ever set, a set that gets what it has. Nothing else
@@ -51,6 +52,52 @@ impl Looking<'_> {
                 Root::Access(asked) => self.access(asked).event == write.event,
                 Root::Parameter(_) => false,
             })
+    }
+
+    /// `for (..) { act(); if (isBroken()) throw ..; }`: what is made sure of after each act gives no leave for the next one.
+    pub(super) fn is_asked_after(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| stale.how == Use::Decides) else {
+            return false;
+        };
+        let follows = outline.follows_surely(write.event);
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        let read = self.access(stale.read);
+        let is_after = block_of(read.event) != block_of(write.event) && follows[block_of(read.event)]
+            || block_of(read.event) == block_of(write.event) && read.event > write.event;
+        let mut asked = outline.events[write.event.index()]
+            .control
+            .iter()
+            .filter(|condition| {
+                let block = outline.conditions[**condition as usize].block as usize;
+                follows[block] || block == block_of(read.event)
+            })
+            .peekable();
+        is_after && asked.peek().is_some() && asked.all(|condition| outline.refusals.contains(condition))
+    }
+
+    /// A task that adds to what it finds takes along nothing of what was there when it was started.
+    pub(super) fn is_begun_anew(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let starts = match &outline.events[write.event.index()].action {
+            Action::Call { method, .. } => {
+                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
+            }
+            _ => false,
+        };
+        // What runs a function on what is there, or counts on from it.
+        let finds = || {
+            let called = called_at(self.whole, &write.spot);
+            let model = called.and_then(|method| self.whole.calls.model(self.whole.program, method, method.class));
+            model.is_some_and(|model| {
+                !model.runs.is_empty()
+                    || model.state == State::Value
+                        && model.access == model::Access::Update
+                        && model.returns == Returns::FromState
+                        && model.revalidates.is_none()
+            })
+        };
+        starts && stale.variable == stale.written && self.access(stale.read).event != write.event && finds()
     }
 
     /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would
@@ -218,7 +265,7 @@ impl Looking<'_> {
             let is_call = match &event.action {
                 Action::Call { method, .. } => {
                     let model = self.whole.calls.model(self.whole.program, *method, method.class);
-                    model.is_none_or(|model| model.sink.is_some_and(|sink| sink == program::model::Sink::Print))
+                    model.is_none_or(|model| model.sink.is_some_and(|sink| sink == model::Sink::Print))
                 }
                 _ => false,
             };

@@ -26,6 +26,9 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_computed_once(stale, write)
         || looking.is_left_to_first(stale, write)
         || looking.is_of_callee(stale, write)
+        || looking.is_converted(stale)
+        || looking.is_asked_after(stale, write)
+        || looking.is_begun_anew(stale, write)
 }
 
 /// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever

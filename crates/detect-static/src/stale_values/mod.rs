@@ -23,6 +23,7 @@ mod orphaned;
 mod replaced;
 mod rules;
 mod skew;
+mod stamps;
 mod strict;
 mod validated;
 mod way;

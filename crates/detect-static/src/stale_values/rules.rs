@@ -284,7 +284,7 @@ impl Looking<'_> {
             })
         });
         held.chain(perhaps).filter(|held| held.kind != LockKind::Own).any(|held| {
-            Relation::between(&read.base, &held)
+            Relation::of(read, &held)
                 .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
         })
     }
@@ -325,7 +325,7 @@ impl Looking<'_> {
         let around = &self.summary.sections[section];
         let Some(variable) = self.variable(read).filter(|_| around.kind != LockKind::Own) else { return false };
         let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
-        Relation::between(&read.base, &held)
+        Relation::of(read, &held)
             .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
     }
 
@@ -353,7 +353,13 @@ impl Looking<'_> {
         !self.is_covered(stale, &self.cover())
             && !self.is_owned(self.access(stale.read))
             && !self.is_owned(self.access(stale.write))
-            && contention::is_contended(self.whole, self.method, self.access(stale.write).event, stale.variable)
+            && contention::is_contended(
+                self.whole,
+                self.method,
+                self.access(stale.write).event,
+                stale.variable,
+                |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
+            )
     }
 
     /// Whether this thread has the object of an access to itself: handed to it by all callers, or kept in a field that
@@ -423,11 +429,12 @@ impl Looking<'_> {
             return true;
         }
         let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));
-        let relations: Vec<Relation> = held.filter_map(|held| Relation::between(&read.base, &held)).collect();
+        let relations: Vec<Relation> = held.filter_map(|held| Relation::of(read, &held)).collect();
         let variables = &self.whole.variables;
         cover.cover_together(variables, stale.variable, &relations)
             || self.way(stale).is_some_and(|way| {
                 cover.cover_writes(variables, stale.variable, &relations, |place| !self.goes_against(place, way))
             })
+            || !is_waited && cover.is_covered_outside(variables, stale.variable, self.method, read)
     }
 }

@@ -6,7 +6,7 @@
 
 use location::MethodName;
 use program::ir::CallKind;
-use program::outline::{Action, Member};
+use program::outline::{Action, Argument, Member, Object};
 use program::sharing::Part;
 use program::summary::Access;
 use program::{FieldId, LockKind, MethodId, Mode, Variable};
@@ -46,11 +46,26 @@ impl Looking<'_> {
         let is_away = |access: &Access| {
             let event = outline.and_then(|outline| outline.events.get(access.event.index()));
             match event.map(|event| &event.action) {
-                Some(Action::Call { kind, method, .. }) => self.is_away(*kind, *method, access.spot.method),
+                Some(Action::Call { kind, method, arguments }) => {
+                    self.is_away(*kind, *method, access.spot.method) && !self.is_given(arguments, access.spot.method)
+                }
                 _ => false,
             }
         };
         stale.how == Use::Decides && [stale.read, stale.write].into_iter().any(|access| is_away(self.access(access)))
+    }
+
+    /// Whether one of the arguments is a function that this method makes of a method, or with a call of it.
+    fn is_given(&self, arguments: &[Argument], wanted: MethodName) -> bool {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_it = |method: &MethodId| program.method_name(*method) == wanted;
+        arguments.iter().flat_map(|argument| &argument.objects).any(|object| {
+            let Object::Event(made) = object else { return false };
+            let Action::Lambda { method, .. } = &outline.events[made.index()].action else { return false };
+            let targets = calls.lambda_targets(program, *method);
+            targets.known().iter().any(|target| is_it(target) || calls.callees(*target).iter().any(is_it))
+        })
     }
 
     /// Whether a call leads to a method only over more than one other. What a call of the library does is done here, and

@@ -85,7 +85,7 @@ impl Agreements {
         }
     }
 
-    pub(super) fn of_block(&self, block: usize) -> SmallVec<[u32; 2]> {
-        self.blocks.get(block).cloned().unwrap_or_default()
+    pub(super) fn of_block(&self, block: usize) -> &[u32] {
+        self.blocks.get(block).map_or(&[], |numbers| numbers.as_slice())
     }
 }

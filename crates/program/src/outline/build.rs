@@ -10,8 +10,12 @@ use super::flow::{Flow, Places};
 use super::objects::objects;
 use super::order::Blocks;
 use super::waits::Waits;
-use super::{Action, Argument, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Start};
+use super::{
+    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Outline, OutlineSection, SectionSet,
+    Shared, Start,
+};
 use crate::ir::{Body, Dynamic, Op, Value};
+use crate::keyed;
 use crate::lock::LockKind;
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Section, SectionKind, Sections};
@@ -33,6 +37,13 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
         .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))
         .map(|(value, _)| body.name(value))
         .collect();
+    // Most blocks have several events.
+    let decided: Vec<[Shared<u32>; 3]> = (0..control.len())
+        .map(|block| {
+            let own = control[block].as_slice();
+            [own.into(), agreements.of_block(block).into(), differences.of_block(block).into()]
+        })
+        .collect();
     let mut outline = Outline {
         parameters,
         sections: sections.iter().map(|(_, section)| building.section(section, &places)).collect(),
@@ -47,18 +58,23 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
         let pc = body.instruction(value).pc;
         let block = body.block_of(value).index();
         let waited = building.waited(value, &places, &conditions);
+        let [control, agreed, differed] = decided[block].clone();
         outline.events.push(Event {
             pc,
             line: body.line(pc),
             action: building.action(value, &places, &flow),
             held: places.held[value.index()],
             perhaps,
-            control: control[block].clone(),
-            agreed: agreements.of_block(block),
-            differed: differences.of_block(block),
-            waited,
+            control,
+            agreed,
+            differed,
+            waited: waited.as_slice().into(),
             block: block as u32,
             in_loop: in_cycle[block],
+            key: match *body.op(value) {
+                Op::ArrayLoad { index, .. } | Op::ArrayStore { index, .. } => Some(building.key(index, &places)),
+                _ => None,
+            },
         });
     }
     outline.refusals = building.refusals(&control);
@@ -285,14 +301,32 @@ impl<'b> Building<'b> {
             .map(|step| match *step {
                 Step::Field(field) => NameStep::Field(field),
                 Step::Constant(index) => NameStep::Constant(index),
-                Step::Element(index) => NameStep::Element(index.index() as u32),
+                Step::Element(index) => NameStep::Element(self.key(index, places)),
             })
             .collect();
         Name { start, steps }
     }
 
+    /// A register as a key.
+    fn key(&self, value: Value, places: &Places<'_>) -> Key {
+        let value = self.body.without_casts(value);
+        let start = |value: Value| match self.body.op(value) {
+            Op::Parameter(position) => KeyStart::Parameter(*position),
+            Op::Call { .. } => {
+                places.event[value.index()].map_or(KeyStart::Local(value.index() as u32), KeyStart::Result)
+            }
+            _ => KeyStart::Local(value.index() as u32),
+        };
+        match *self.body.op(value) {
+            Op::GetField { base, field } if self.program.is_final_field(field) => {
+                Key { start: start(self.body.without_casts(base)), field: Some(field.name) }
+            }
+            _ => Key { start: start(value), field: None },
+        }
+    }
+
     fn name_of(&self, value: Value, at: Value, places: &Places<'_>) -> Name {
-        let path = self.paths.of(value, at);
+        let path = self.paths.of(keyed::unboxed(self.program, self.body, value), at);
         if let Root::Value(root) = path.root {
             // A register whose monitor was taken is called what it was called there, or else lock and object would not
             // look like one.

@@ -14,6 +14,7 @@ mod flow;
 mod meeting;
 mod objects;
 mod order;
+mod shared;
 mod waits;
 
 use classfile::CallKind;
@@ -25,7 +26,9 @@ pub use build::outline;
 pub use meeting::{Meeting, MeetingKind, meetings};
 pub use objects::{Object, Objects};
 pub use order::{Blocks, Successor};
+pub use shared::{Shared, Steps};
 
+use crate::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::State;
 
@@ -98,13 +101,87 @@ pub enum Start {
     Unknown,
 }
 
+/// A value that tells one element from others: a position in an array, a key of a map.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Key {
+    pub start: KeyStart,
+    /// The name of a final field of what it starts with.
+    pub field: Option<Symbol>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeyStart {
+    Parameter(u16),
+    Result(EventId),
+    /// The element at hand of a stream.
+    Element(EventId),
+    /// Some other register.
+    Local(u32),
+    /// The key of what is touched, whatever it is called.
+    Touched,
+}
+
+impl Key {
+    /// The key of whatever is touched.
+    pub const TOUCHED: Key = Key { start: KeyStart::Touched, field: None };
+
+    /// A value of this name as a key, if it stays the same.
+    pub fn of(program: &Program, name: &Name) -> Option<Key> {
+        let start = match name.start {
+            Start::Parameter(position) => KeyStart::Parameter(position),
+            Start::Result(event) => KeyStart::Result(event),
+            Start::Element(event) => KeyStart::Element(event),
+            Start::Local(register) => KeyStart::Local(register),
+            Start::Static(_) | Start::Class(_) | Start::New(_) | Start::Unknown => return None,
+        };
+        match &*name.steps {
+            [] => Some(Key { start, field: None }),
+            [NameStep::Field(field)] if program.is_final_field(*field) => Some(Key { start, field: Some(field.name) }),
+            _ => None,
+        }
+    }
+
+    /// A field of a key.
+    fn then(self, field: Option<Symbol>) -> Option<Key> {
+        match (self.field, field) {
+            (own, None) => Some(Key { field: own, ..self }),
+            (None, field) => Some(Key { field, ..self }),
+            (Some(_), Some(_)) => None,
+        }
+    }
+
+    /// A callee's key from the caller's side: `given` tells what an argument is as a key.
+    pub(crate) fn in_caller(self, given: impl FnOnce(u16) -> Option<Key>) -> Option<Key> {
+        match self.start {
+            KeyStart::Parameter(position) => given(position)?.then(self.field),
+            KeyStart::Touched => Some(self),
+            KeyStart::Result(_) | KeyStart::Element(_) | KeyStart::Local(_) => None,
+        }
+    }
+
+    /// A caller's key from the side of a callee that is given these arguments.
+    pub(crate) fn in_callee(self, program: &Program, arguments: &[Argument]) -> Option<Key> {
+        (0u16..).zip(arguments).find_map(|(position, argument)| {
+            let given = Key::of(program, &argument.name)?;
+            let start = KeyStart::Parameter(position);
+            if given == self {
+                Some(Key { start, field: None })
+            } else if given.field.is_none() && given.start == self.start {
+                Some(Key { start, field: self.field })
+            } else {
+                None
+            }
+        })
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum NameStep {
     Field(FieldName),
     /// An element at a fixed position.
     Constant(i32),
-    /// An element at the position that a register holds.
-    Element(u32),
+    /// An element at the position, or under the key, that a value tells.
+    Element(Key),
     /// Some element: which one is known where the name comes from, and not here.
     Some,
 }
@@ -113,16 +190,38 @@ pub enum NameStep {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Name {
     pub start: Start,
-    pub steps: SmallVec<[NameStep; 2]>,
+    pub steps: Steps,
 }
 
 impl Name {
     pub fn start(start: Start) -> Name {
-        Name { start, steps: SmallVec::new() }
+        Name { start, steps: Steps::default() }
     }
 
     pub fn is_unknown(&self) -> bool {
         self.start == Start::Unknown
+    }
+
+    /// What these steps lead to from here.
+    pub fn then(&self, steps: &[NameStep]) -> Name {
+        Name { start: self.start, steps: self.steps.then(steps) }
+    }
+
+    /// The name with other keys for its elements; none if one of them has no other.
+    pub fn with_keys(self, mut other: impl FnMut(Key) -> Option<Key>) -> Option<Name> {
+        if !self.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
+            return Some(self);
+        }
+        let steps = self.steps.iter().map(|&step| match step {
+            NameStep::Element(key) => other(key).map(NameStep::Element),
+            _ => Some(step),
+        });
+        Some(Name { start: self.start, steps: steps.collect::<Option<_>>()? })
+    }
+
+    /// The object that the last step is taken from.
+    pub fn owner(&self) -> Name {
+        Name { start: self.start, steps: self.steps.without_last() }
     }
 
     /// Whether both name one object: equal, and known.
@@ -213,17 +312,19 @@ pub struct Event {
     /// Sections that are open here on some path only.
     pub perhaps: SectionSet,
     /// Conditions that decide whether it happens, by number in [`Outline::conditions`].
-    pub control: SmallVec<[u32; 4]>,
+    pub control: Shared<u32>,
     /// Those of them that compare two values and let it happen only if the values agree.
-    pub agreed: SmallVec<[u32; 2]>,
+    pub agreed: Shared<u32>,
     /// Those that let it happen only if the values differ.
-    pub differed: SmallVec<[u32; 2]>,
+    pub differed: Shared<u32>,
     /// Sections whose lock a wait lets go between a condition and here, by condition.
-    pub waited: SmallVec<[(u32, SectionSet); 1]>,
+    pub waited: Shared<(u32, SectionSet)>,
     /// Number of its block in [`Outline::blocks`].
     pub block: u32,
     /// Whether it can happen again in the same call.
     pub in_loop: bool,
+    /// Of an access to an array: the position.
+    pub key: Option<Key>,
 }
 
 /// A section of the method itself.
@@ -317,6 +418,11 @@ impl Outline {
             }
         }
         reached
+    }
+
+    /// Whether control can come back to a block without coming by another one.
+    pub(crate) fn comes_back(&self, block: usize, other: usize) -> bool {
+        block != other && self.reached(block, |barred| barred == other)[block]
     }
 
     /// The line where a section of the method ends on the way to an event.

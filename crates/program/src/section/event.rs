@@ -8,6 +8,7 @@ use super::flag::{self, FlagOperation};
 use super::{Section, SectionId, SectionKind};
 use crate::Program;
 use crate::ir::{Body, Instruction, Op, Value, ValueType};
+use crate::keyed;
 use crate::lock::{self, LockKind, LockOperation, Mode};
 use crate::path::{Path, Paths, Root, Step};
 use crate::wrapper::{HandsOut, Wrapper};
@@ -66,11 +67,12 @@ pub(super) fn of(
     };
     match instruction.op {
         Op::MonitorEnter(object) => {
-            let lock = (paths.of(object, value), None);
+            let lock = (monitor(body, program, paths, object, value), None);
             Event::Enter(open(LockKind::Monitor, Mode::Exclusive, lock, object, false))
         }
         Op::MonitorExit(object) => {
-            Event::Exit(Exit { kind: LockKind::Monitor, mode: None, lock: paths.of(object, value), object })
+            let lock = monitor(body, program, paths, object, value);
+            Event::Exit(Exit { kind: LockKind::Monitor, mode: None, lock, object })
         }
         Op::Call { kind, method, arguments } => {
             let operation = lock::operation(program, method).filter(|_| kind != CallKind::Static);
@@ -133,18 +135,23 @@ fn wrapped(
     });
     match found {
         Some(Wrapper::Takes { lock, kind, mode, hands_out }) => {
-            let section = open(*kind, *mode, (lock.in_caller(paths, &objects, at), None), at, false);
+            let section = open(*kind, *mode, (lock.in_caller(program, body, paths, &objects, at), None), at, false);
             match hands_out {
                 HandsOut::Nothing => Event::Enter(section),
                 HandsOut::Parameter(_) | HandsOut::Closeable | HandsOut::Function => Event::EnterWith(section),
             }
         }
         Some(Wrapper::Tries { lock, kind, mode }) => {
-            Event::TryEnter(open(*kind, *mode, (lock.in_caller(paths, &objects, at), None), at, true))
+            Event::TryEnter(open(*kind, *mode, (lock.in_caller(program, body, paths, &objects, at), None), at, true))
         }
         Some(Wrapper::Gives { lock, kind, mode }) => {
             let object = objects.first().copied().unwrap_or(at);
-            Event::Exit(Exit { kind: *kind, mode: *mode, lock: lock.in_caller(paths, &objects, at), object })
+            Event::Exit(Exit {
+                kind: *kind,
+                mode: *mode,
+                lock: lock.in_caller(program, body, paths, &objects, at),
+                object,
+            })
         }
         None => match given.first() {
             Some((taken, hands_out))
@@ -170,7 +177,7 @@ fn wrapped(
 
 fn wait(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value, method: MethodName) -> Event {
     if program.names.text(method.name) == "wait" {
-        return Event::Wait(LockKind::Monitor, Some(paths.of(object, at)));
+        return Event::Wait(LockKind::Monitor, Some(monitor(body, program, paths, object, at)));
     }
     let object = body.without_casts(object);
     let lock = match *body.op(object) {
@@ -188,13 +195,21 @@ fn wait(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Va
     Event::Wait(LockKind::Lock, lock)
 }
 
-/// The path of an object, which a getter may have told.
+/// The path of a lock, which a getter may have told, or which was looked up by a key.
 fn gotten(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Path {
-    match *body.op(body.without_casts(object)) {
-        Op::Call { method, arguments, .. } => match program.getters.get(program, method) {
-            Some(lock) => lock.in_caller(paths, body.operands(arguments), at),
-            None => paths.of(object, at),
-        },
+    if let Op::Call { method, arguments, .. } = *body.op(body.without_casts(object))
+        && let Some(lock) = program.getters.get(program, method)
+    {
+        return lock.in_caller(program, body, paths, body.operands(arguments), at);
+    }
+    keyed::path(program, body, paths, object, at).unwrap_or_else(|| paths.of(object, at))
+}
+
+/// The path of an object whose monitor is used. Only one that is nothing but a lock is called by the key that it was
+/// looked up by; others have a name already.
+fn monitor(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Path {
+    match body.instruction(object).value_type {
+        ValueType::Reference(class) if class == program.roots.object => gotten(body, program, paths, object, at),
         _ => paths.of(object, at),
     }
 }
@@ -246,5 +261,5 @@ fn lock_path(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, a
         }
         _ => {}
     }
-    (paths.of(object, at), None)
+    (gotten(body, program, paths, object, at), None)
 }

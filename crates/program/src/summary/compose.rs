@@ -13,7 +13,8 @@ use super::{
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
-    Action, Argument, Event, EventId, Member, Name, NameStep, Origin, Outline, SectionSet, Sources, Start,
+    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Origin, Outline, SectionSet, Sources,
+    Start, Steps,
 };
 use crate::path::MAX_STEPS;
 
@@ -209,7 +210,19 @@ impl Composing<'_, '_> {
 
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
-        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, name.steps.as_slice()) {
+        let settled = self.settled(name).with_keys(|key| Some(self.settle_key(key)));
+        settled.unwrap_or_else(|| Name::start(Start::Unknown))
+    }
+
+    /// A key that a call yielded by the name that the callee has for it: a final field of something.
+    fn settle_key(&self, key: Key) -> Key {
+        let KeyStart::Result(event) = key.start else { return key };
+        let name = self.result_name.get(event.index()).and_then(Option::as_ref).filter(|_| key.field.is_none());
+        name.and_then(|name| Key::of(self.program, name)).unwrap_or(key)
+    }
+
+    fn settled(&self, name: &Name) -> Name {
+        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, &*name.steps) {
             return match self.kept(register, *field) {
                 Some(given) => self.settle(&extend(given.clone(), rest)),
                 None => name.clone(),
@@ -217,7 +230,7 @@ impl Composing<'_, '_> {
         }
         let Start::Result(event) = name.start else { return name.clone() };
         match self.result_name.get(event.index()).and_then(Option::as_ref) {
-            Some(result) => extend(result.clone(), &name.steps),
+            Some(result) => extend_by(result, &name.steps),
             None => name.clone(),
         }
     }
@@ -347,6 +360,7 @@ impl Composing<'_, '_> {
             is_removal: false,
             is_mapped: false,
             is_keyed: false,
+            keys: event.key.map(|key| self.settle_key(key)).into_iter().collect(),
             is_of_keys: false,
             within: self.within(base),
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },
@@ -386,13 +400,20 @@ fn is_outside(name: &Name) -> bool {
         && !name.steps.iter().any(|step| matches!(step, NameStep::Element(_)))
 }
 
-pub(super) fn extend(mut name: Name, steps: &[NameStep]) -> Name {
+pub(super) fn extend(name: Name, steps: &[NameStep]) -> Name {
     if name.is_unknown() {
         return name;
     }
     if name.steps.len() + steps.len() > MAX_STEPS {
         return Name::start(Start::Unknown);
     }
-    name.steps.extend_from_slice(steps);
-    name
+    name.then(steps)
+}
+
+/// The same by the steps of another name, which are shared if they are all.
+pub(super) fn extend_by(name: &Name, steps: &Steps) -> Name {
+    if name.steps.is_empty() && !name.is_unknown() && steps.len() <= MAX_STEPS {
+        return Name { start: name.start, steps: steps.clone() };
+    }
+    extend(name.clone(), steps)
 }

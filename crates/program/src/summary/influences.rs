@@ -24,6 +24,11 @@ impl Influences {
         Influences(Some(ThinArc::from_header_and_slice((), all)))
     }
 
+    /// Told without a look at the memory behind: only what is not empty has some.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Whether both are one piece of memory, or empty.
     pub(super) fn is_same(&self, other: &Influences) -> bool {
         match (&self.0, &other.0) {
@@ -65,6 +70,22 @@ impl<'i> IntoIterator for &'i Influences {
 /// Comparisons, shared by all accesses that have them.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Comparisons(Option<ThinArc<(), Compared>>);
+
+impl Comparisons {
+    /// Told without a look at the memory behind: only what is not empty has some.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// Whether both are one piece of memory, or empty.
+    pub(super) fn is_same(&self, other: &Comparisons) -> bool {
+        match (&self.0, &other.0) {
+            (Some(a), Some(b)) => a.slice.as_ptr() == b.slice.as_ptr(),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+}
 
 impl Deref for Comparisons {
     type Target = [Compared];

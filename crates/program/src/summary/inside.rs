@@ -6,7 +6,9 @@ use smallvec::SmallVec;
 use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{Access, Influences, Root, SummarySection};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start};
+use crate::outline::{
+    Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start, Steps,
+};
 
 /// More things than this that are put into objects are not told apart.
 const MAX_PUTS: usize = 64;
@@ -15,11 +17,13 @@ const MAX_PUTS: usize = 64;
 pub(super) struct Put {
     start: Start,
     /// From the object to where it was put.
-    path: SmallVec<[NameStep; 2]>,
+    path: Steps,
     event: EventId,
     value: Influences,
     /// The method itself has set a field: what was there before is gone.
     is_whole: bool,
+    /// By a constructor.
+    is_made: bool,
 }
 
 impl Composing<'_, '_> {
@@ -73,10 +77,11 @@ impl Composing<'_, '_> {
         if !access.is_write || self.is_task || is_found || !is_local(&access.base) {
             return;
         }
-        let (start, mut path) = (access.base.start, access.base.steps.clone());
-        if let Member::Field(field) = access.member {
-            path.push(NameStep::Field(field));
-        }
+        let start = access.base.start;
+        let path = match access.member {
+            Member::Field(field) => access.base.steps.then(&[NameStep::Field(field)]),
+            _ => access.base.steps.clone(),
+        };
         let is_same = |put: &Put| put.start == start && put.path == path && put.event == access.event;
         if let Some(known) = self.inside.iter_mut().find(|put| is_same(put)) {
             let mut all = Gathering::default();
@@ -85,12 +90,18 @@ impl Composing<'_, '_> {
             known.value = all.finish();
         } else if self.inside.len() < MAX_PUTS {
             let is_whole = matches!(access.member, Member::Field(_)) && access.spot.method == self.method;
-            self.inside.push(Put { start, path, event: access.event, value: access.value.clone(), is_whole });
+            let is_made = access.spot.method.name == self.program.roots.constructor;
+            let value = access.value.clone();
+            self.inside.push(Put { start, path, event: access.event, value, is_whole, is_made });
         }
     }
 
     /// What was put into an object that only this method has a name for, as seen where `held` is open.
     pub(super) fn contents(&self, name: &Name, held: SectionSet) -> Influences {
+        self.contents_of(name, held, |_| true)
+    }
+
+    fn contents_of(&self, name: &Name, held: SectionSet, counts: impl Fn(&Put) -> bool) -> Influences {
         if self.inside.is_empty() {
             return Influences::default();
         }
@@ -98,7 +109,8 @@ impl Composing<'_, '_> {
         // A part of what is asked for, or what that is a part of.
         let is_part = |put: &&Put| put.start == name.start && put.path.iter().zip(&name.steps).all(|(a, b)| a == b);
         let mut all = Gathering::default();
-        for put in self.inside.iter().filter(is_part).filter(|put| !put.value.is_empty() && !self.is_replaced(put)) {
+        let counts = |put: &&Put| !put.value.is_empty() && counts(put) && !self.is_replaced(put);
+        for put in self.inside.iter().filter(is_part).filter(counts) {
             all.add_all(&put.value);
         }
         self.brought_to(all.finish(), held)
@@ -139,6 +151,12 @@ impl Composing<'_, '_> {
     pub(super) fn given(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
         self.gather(all, &argument.sources);
         all.add_all(&self.contents(&argument.name, held));
+    }
+
+    /// The same of a task, which finds out for itself what has been put into an object since it was made.
+    pub(super) fn given_to_task(&self, all: &mut Gathering, argument: &Argument, held: SectionSet) {
+        self.gather(all, &argument.sources);
+        all.add_all(&self.contents_of(&argument.name, held, |put| put.is_made));
     }
 
     /// Whether a field leads from an object to another one of its class.

@@ -4,7 +4,7 @@ use classfile::CallKind;
 use location::MethodName;
 use smallvec::SmallVec;
 
-use super::compose::{Composing, extend};
+use super::compose::{Composing, extend, extend_by};
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::{
@@ -12,7 +12,7 @@ use super::{
     SummarySection,
 };
 use crate::class::MethodId;
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Start};
+use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, SectionSet, Start};
 
 /// More functions than this that a method runs are not told of.
 const MAX_RUNS: usize = 4;
@@ -132,11 +132,19 @@ impl Composing<'_, '_> {
                 Name::start(Start::Unknown)
             }
         };
-        // An element's position is a register of the callee.
-        if name.steps.iter().any(|step| matches!(step, NameStep::Element(_))) {
-            return Name::start(Start::Unknown);
+        // A position that the callee works out is its own.
+        match name.clone().with_keys(|key| self.translate_key(key, arguments)) {
+            Some(name) => self.settle(&extend_by(&start, &name.steps)),
+            None => Name::start(Start::Unknown),
         }
-        self.settle(&extend(start, &name.steps))
+    }
+
+    /// A callee's key from this method's side.
+    fn translate_key(&self, key: Key, arguments: &[Argument]) -> Option<Key> {
+        key.in_caller(|position| {
+            let argument = arguments.get(usize::from(position))?;
+            Key::of(self.program, &self.settle(&argument.name))
+        })
     }
 
     /// The object of a callee's access from this method's side: as some element of a container, if that is all there is
@@ -149,6 +157,9 @@ impl Composing<'_, '_> {
             Some(container) => {
                 let steps: SmallVec<[NameStep; 4]> = std::iter::once(NameStep::Some).chain(steps).collect();
                 extend(self.translate(container, arguments), &steps)
+            }
+            None if own.steps.iter().all(|step| !matches!(step, NameStep::Element(_))) => {
+                self.translate(own, arguments)
             }
             None => self.translate(&Name { start: own.start, steps: steps.collect() }, arguments),
         }
@@ -173,11 +184,12 @@ impl Composing<'_, '_> {
         }
         let given = |argument: &Argument| {
             let mut all = Gathering::default();
-            self.given(&mut all, argument, held);
-            match around {
-                Around::Nothing => self.brought_to(all.finish(), held),
-                Around::Caller | Around::Section(_) | Around::Sections(_) => all.finish(),
+            if matches!(around, Around::Nothing) {
+                self.given_to_task(&mut all, argument, held);
+                return self.brought_to(all.finish(), held);
             }
+            self.given(&mut all, argument, held);
+            all.finish()
         };
         let own = outside.captured.unwrap_or(arguments.len());
         let mut given: Vec<Influences> = arguments[..own].iter().map(given).collect();
@@ -227,21 +239,35 @@ impl Composing<'_, '_> {
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
         let choices: SmallVec<[SmallVec<[Name; 2]>; 4]> =
             arguments.iter().map(|argument| self.choices(argument)).collect();
-        // Accesses that stand together mostly have the same control.
-        let mut last: Option<(&Influences, Influences)> = None;
+        let [mut controls, mut guards, mut awaits] =
+            [&control, &asked, &awaited].map(|here| Joined { here, last: None });
+        let mut last_compared: Option<(&Comparisons, bool, Comparisons)> = None;
         for access in &callee.accesses {
             if self.is_full() {
                 break;
             }
-            let decided = match &last {
-                Some((known, decided)) if known.is_same(&access.control) => decided.clone(),
+            let all_compared = match &last_compared {
+                Some((known, is_write, all)) if *is_write == access.is_write && known.is_same(&access.compared) => {
+                    all.clone()
+                }
+                _ if access.compared.is_empty() => {
+                    if access.is_write {
+                        compared.clone()
+                    } else {
+                        Comparisons::default()
+                    }
+                }
                 _ => {
-                    let mut decided = Gathering::default();
-                    through.gather(&mut decided, &access.control);
-                    decided.add_all(&control);
-                    let decided = decided.finish();
-                    last = through.is_settled(&access.control).then(|| (&access.control, decided.clone()));
-                    decided
+                    let own = access.compared.iter().map(|one| Compared {
+                        sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
+                        are_equal: one.are_equal,
+                    });
+                    let own = own.filter(|one| one.sides.iter().all(|side| !side.is_empty()));
+                    let all: Comparisons = own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect();
+                    let is_settled =
+                        access.compared.iter().flat_map(|one| &one.sides).all(|side| through.is_settled(side));
+                    last_compared = is_settled.then(|| (&access.compared, access.is_write, all.clone()));
+                    all
                 }
             };
             let put = Access {
@@ -253,23 +279,9 @@ impl Composing<'_, '_> {
                 held: mapped(access.held, &sections).union(held),
                 value: through.of(&access.value),
                 address: through.of(&access.address),
-                control: decided,
-                guards: if access.guards.is_empty() {
-                    asked.clone()
-                } else {
-                    let mut guards = Gathering::default();
-                    through.gather(&mut guards, &access.guards);
-                    guards.add_all(&asked);
-                    guards.finish()
-                },
-                awaited: if access.awaited.is_empty() {
-                    awaited.clone()
-                } else {
-                    let mut all = Gathering::default();
-                    through.gather(&mut all, &access.awaited);
-                    all.add_all(&awaited);
-                    all.finish()
-                },
+                control: controls.of(&through, &access.control),
+                guards: guards.of(&through, &access.guards),
+                awaited: awaits.of(&through, &access.awaited),
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound,
                 is_repeatable: access.is_repeatable,
@@ -277,28 +289,25 @@ impl Composing<'_, '_> {
                 is_removal: access.is_removal,
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
+                keys: access.keys.iter().filter_map(|key| self.translate_key(*key, arguments)).collect(),
                 is_of_keys: access.is_of_keys,
                 within: match access.base.start {
                     Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
                     _ => None,
                 },
-                compared: if access.compared.is_empty() {
-                    if access.is_write { compared.clone() } else { Comparisons::default() }
-                } else {
-                    let own = access.compared.iter().map(|one| Compared {
-                        sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
-                        are_equal: one.are_equal,
-                    });
-                    let own = own.filter(|one| one.sides.iter().all(|side| !side.is_empty()));
-                    own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect()
-                },
+                compared: all_compared,
             };
             let chosen = match access.base.start {
                 Start::Parameter(position) => choices.get(usize::from(position)).map_or(&[][..], |names| names),
                 _ => &[],
             };
+            if chosen.is_empty() {
+                let added = self.add_access(put);
+                through.accesses.push(added);
+                continue;
+            }
             let mut others =
-                chosen.iter().map(|name| Access { base: extend(name.clone(), &access.base.steps), ..put.clone() });
+                chosen.iter().map(|name| Access { base: extend_by(name, &access.base.steps), ..put.clone() });
             let first = others.next();
             let others: SmallVec<[Access; 2]> = others.collect();
             let added = self.add_access(first.unwrap_or(put));
@@ -403,6 +412,29 @@ struct Through<'t> {
     held: SectionSet,
     /// What the last sets have become: accesses that stand together mostly share theirs.
     known: Vec<(Influences, Influences)>,
+}
+
+/// A callee's influences together with those that the call has itself. Accesses that stand together mostly have the
+/// same, and share what has become of it.
+struct Joined<'j> {
+    here: &'j Influences,
+    last: Option<(&'j Influences, Influences)>,
+}
+
+impl<'j> Joined<'j> {
+    fn of(&mut self, through: &Through<'_>, influences: &'j Influences) -> Influences {
+        if let Some((from, known)) = &self.last
+            && from.is_same(influences)
+        {
+            return known.clone();
+        }
+        let mut all = Gathering::default();
+        through.gather(&mut all, influences);
+        all.add_all(self.here);
+        let all = all.finish();
+        self.last = through.is_settled(influences).then(|| (influences, all.clone()));
+        all
+    }
 }
 
 /// How many sets are looked at again.

@@ -8,11 +8,11 @@ use super::handle::Named;
 use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
-use super::{Access, Comparisons, Influences, Root, SummarySection};
+use super::{Access, Comparisons, Influences, Keys, Root, SummarySection};
 use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Start};
+use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -264,6 +264,11 @@ impl Composing<'_, '_> {
                     is_removal: is_write && is_removal,
                     is_mapped: model.returns == Returns::Removed,
                     is_keyed: model.key.is_some(),
+                    keys: model
+                        .key
+                        .and_then(|index| arguments.get(usize::from(index) + skip))
+                        .map(|argument| self.keys(argument))
+                        .unwrap_or_default(),
                     is_of_keys: match effect.target {
                         Target::Argument(index) => self.are_keys(arguments.get(usize::from(index) + skip)),
                         _ => self.are_keys(arguments.first()),
@@ -306,6 +311,23 @@ impl Composing<'_, '_> {
             return None;
         }
         self.library_section(id, event, section, Some(name))
+    }
+
+    /// A key by its name, or by what it is made of: keys that are equal are made of equal parts.
+    fn keys(&self, argument: &Argument) -> Keys {
+        let [Object::New { register, .. }] = argument.objects.as_slice() else {
+            return Key::of(self.program, &self.settle(&argument.name)).into_iter().collect();
+        };
+        let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if made == register);
+        let parts = self.outline.events.iter().find_map(|event| match &event.action {
+            Action::Call { method, arguments, .. } if method.name == self.program.roots.constructor => {
+                let (made, parts) = arguments.split_first()?;
+                made.objects.iter().any(is_it).then_some(parts)
+            }
+            _ => None,
+        });
+        let parts = parts.unwrap_or_default().iter();
+        parts.filter_map(|part| Key::of(self.program, &self.settle(&part.name))).collect()
     }
 
     /// Whether a call removes the object that it is given, or those in a collection.

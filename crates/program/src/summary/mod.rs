@@ -32,7 +32,7 @@ use location::{ClassName, MethodName};
 use smallvec::SmallVec;
 
 use crate::lock::{LockKind, Mode};
-use crate::outline::{EventId, Member, Name, NameStep, SectionSet};
+use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet};
 
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
@@ -69,6 +69,9 @@ pub struct Influence {
     pub root: Root,
     pub ended: SectionSet,
 }
+
+/// Values that differ only if what they tell apart differs, too.
+pub type Keys = SmallVec<[Key; 1]>;
 
 /// A place in the code that a summary remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -132,6 +135,8 @@ pub struct Access {
     pub is_mapped: bool,
     /// Of a library object: it touches what one key or element stands for, and no more.
     pub is_keyed: bool,
+    /// The key or position that it touches, where that has a name; or the parts of the key.
+    pub keys: Keys,
     /// Of a map: it reads which keys there are, and no more.
     pub is_of_keys: bool,
     /// The container that has the object that the base starts with.
@@ -146,10 +151,8 @@ impl Access {
         match &self.within {
             None => Cow::Borrowed(&self.base),
             Some(container) => {
-                let mut name = (**container).clone();
-                name.steps.push(NameStep::Some);
-                name.steps.extend_from_slice(&self.base.steps);
-                Cow::Owned(name)
+                let name = container.then(&[NameStep::Some]);
+                Cow::Owned(name.then(&self.base.steps))
             }
         }
     }

@@ -29,7 +29,7 @@ impl Composing<'_, '_> {
     /// code that nobody sees and that gets both the object and its owner.
     fn is_put(&self, made: Object, name: &Name) -> bool {
         let Some((NameStep::Field(field), steps)) = name.steps.split_last() else { return false };
-        let is_owner = |owner: &Name| owner.start == name.start && owner.steps.as_slice() == steps;
+        let is_owner = |owner: &Name| owner.start == name.start && *owner.steps == *steps;
         let is_made = |argument: &Argument| argument.objects.contains(&made);
         self.outline.events.iter().any(|event| match &event.action {
             Action::Write { base, member, stored, .. } => {

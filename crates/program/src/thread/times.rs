@@ -48,10 +48,26 @@ impl Repeats {
                 recursive.extend(component.iter().copied());
             }
         }
-        let local =
-            |method: MethodId| recursive.contains(&method) || called_twice(finder, rows, entries, started, method);
+        let called: Vec<Called> = order
+            .par_iter()
+            .map(|method| match recursive.contains(method) {
+                true => Called::Twice,
+                false => called(finder, rows, entries, started, *method),
+            })
+            .collect();
+        let mut asked: Vec<MethodId> = called.iter().flat_map(Called::callers).copied().collect();
+        asked.sort_unstable();
+        finder.outlines.make(|method| asked.binary_search(&method).is_ok());
         let mut repeated: FxHashSet<MethodId> = FxHashSet::default();
-        let mut pending: Vec<MethodId> = order.into_par_iter().filter(|method| local(*method)).collect();
+        let mut pending: Vec<MethodId> = order
+            .into_par_iter()
+            .zip(called)
+            .filter(|(method, called)| match called {
+                Called::Twice => true,
+                Called::By(callers) => callers.iter().any(|caller| calls_twice(finder, *caller, *method)),
+            })
+            .map(|(method, _)| method)
+            .collect();
         while let Some(method) = pending.pop() {
             if repeated.insert(method) {
                 pending.extend(graph.callees(method).iter().filter(|callee| relevant.contains(callee)));
@@ -65,13 +81,30 @@ impl Repeats {
     }
 }
 
-fn called_twice(
+/// How a method is called, as far as that is told without a look at code.
+enum Called {
+    /// Perhaps more than once.
+    Twice,
+    /// By these, of which at most one runs.
+    By(Vec<MethodId>),
+}
+
+impl Called {
+    fn callers(&self) -> &[MethodId] {
+        match self {
+            Called::Twice => &[],
+            Called::By(callers) => callers,
+        }
+    }
+}
+
+fn called(
     finder: &Finder<'_>,
     rows: &Rows,
     entries: &[Entry],
     started: &FxHashSet<(MethodId, MethodId)>,
     method: MethodId,
-) -> bool {
+) -> Called {
     let callers: Vec<MethodId> = finder
         .calls
         .callers(method)
@@ -80,36 +113,34 @@ fn called_twice(
         .filter(|caller| !started.contains(&(*caller, method)) && !rows.of(*caller).is_empty())
         .collect();
     // Called by code that is not followed.
-    let name = finder.program.method_name(method);
+    let name = finder.program.method(method).name;
     let is_begun = entries.iter().any(|entry| entry.method == Some(method));
-    if callers.is_empty() && !is_begun && finder.program.names.text(name.name) != "<clinit>" {
-        return true;
+    if callers.is_empty() && !is_begun && finder.program.names.text(name) != "<clinit>" {
+        return Called::Twice;
     }
     let two = callers.iter().enumerate().any(|(index, first)| {
         callers[index + 1..].iter().any(|second| !are_programs_apart(entries, rows.of(*first), rows.of(*second)))
     });
-    if two {
-        return true;
-    }
-    callers.into_iter().any(|caller| {
-        let events = finder.outline(caller).into_iter().flat_map(|outline| &outline.events);
-        let mut count = 0;
-        for event in events {
-            match &event.action {
-                Action::Call { method: called, .. }
-                    if called.name == name.name && called.descriptor == name.descriptor =>
-                {
-                    count += if event.in_loop { 2 } else { 1 };
-                }
-                // Who gets a function may call it again and again.
-                Action::Lambda { method: made, .. } if made.name == name.name && made.descriptor == name.descriptor => {
-                    count += 2;
-                }
-                _ => {}
+    if two { Called::Twice } else { Called::By(callers) }
+}
+
+/// Whether the code of one method calls another one in two places, or again and again.
+fn calls_twice(finder: &Finder<'_>, caller: MethodId, method: MethodId) -> bool {
+    let name = finder.program.method_name(method);
+    let mut count = 0;
+    for event in finder.outline(caller).into_iter().flat_map(|outline| &outline.events) {
+        match &event.action {
+            Action::Call { method: called, .. } if called.name == name.name && called.descriptor == name.descriptor => {
+                count += if event.in_loop { 2 } else { 1 };
             }
+            // Who gets a function may call it again and again.
+            Action::Lambda { method: made, .. } if made.name == name.name && made.descriptor == name.descriptor => {
+                count += 2;
+            }
+            _ => {}
         }
-        count > 1
-    })
+    }
+    count > 1
 }
 
 /// Whether only different `main`s are involved: they run in different virtual machines.

@@ -1,0 +1,305 @@
+//! Tasks of one kind that share a container and keep to parts of it that are each one's own: the lane by the number that a
+//! runner was given, the hold that a gang was sent to.
+//!
+//! A part is told by a final field of the task, or by what its lambda captured, and what the tasks are given there must
+//! differ: constants, the variable of a loop, new objects, objects at different positions.
+
+use classfile::{Arithmetic, CallKind, Constant};
+use location::{FieldName, Symbol};
+use smallvec::SmallVec;
+
+use crate::class::{FieldId, MethodId};
+use crate::ir::{Body, Op, Value};
+use crate::outline::{Action, Event, Key, KeyStart, Member, Name, NameStep, Outline, Start};
+use crate::summary::{Access, Spot};
+use crate::thread::{EntryId, Many};
+use crate::variable::Variable;
+use crate::whole::Whole;
+
+/// Values that are passed on more often than this are not followed.
+const MAX_DEPTH: usize = 3;
+
+/// Longer computations are not followed.
+const MAX_PARTS: usize = 6;
+
+/// What tells the part of a task from those of others, by its name in the method where the task begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Own {
+    /// A key or position.
+    Key(Key),
+    /// An object that a final field of the task refers to.
+    Object(FieldName),
+}
+
+/// What one task is given to tell its part by.
+#[derive(Clone, PartialEq, Eq)]
+enum Given {
+    Constant(Constant),
+    /// What a field holds that has its objects for itself.
+    Field(FieldId),
+    /// An object that is made in the same method.
+    Made(Value),
+    /// Another one each time.
+    Varies,
+}
+
+type Parts = SmallVec<[Own; 2]>;
+
+impl Whole<'_> {
+    /// Whether the processes of an entry, as many as run at once, each write a part of a variable that is their own, and
+    /// read it there at one place.
+    pub fn keeps_to_own_part(&self, process: EntryId, variable: Variable, read: Spot) -> bool {
+        let entry = self.threads().entry(process);
+        let Some(run) = entry.method.filter(|_| entry.many.is_some_and(is_of_known_number)) else { return false };
+        let Some(summary) = self.summaries.summary(run).filter(|summary| !summary.is_cut) else { return false };
+        let mut own: Option<Parts> = None;
+        for access in &summary.accesses {
+            if !(access.is_write || access.spot == read) || Variable::of(self.program, access) != Some(variable) {
+                continue;
+            }
+            let mut parts = self.parts(access);
+            parts.retain(|part| own.as_ref().is_none_or(|own| own.contains(part)));
+            if parts.is_empty() {
+                return false;
+            }
+            own = Some(parts);
+        }
+        own.is_some_and(|own| own.iter().any(|own| self.are_different(run, *own)))
+    }
+
+    /// What may tell the part that an access touches.
+    fn parts(&self, access: &Access) -> Parts {
+        let is_given = |key: &&Key| matches!(key.start, KeyStart::Parameter(_));
+        let mut parts: Parts = access.keys.iter().filter(is_given).copied().map(Own::Key).collect();
+        let holdings = &self.summaries.holdings;
+        let is_own = |step: &NameStep| match step {
+            NameStep::Field(field) => holdings.is_own(self.program, *field),
+            NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => false,
+        };
+        if let (Start::Parameter(0), [NameStep::Field(field), rest @ ..]) =
+            (access.base.start, &*access.base.steps)
+            && self.program.is_final_field(*field)
+            && rest.iter().all(is_own)
+        {
+            parts.push(Own::Object(*field));
+        }
+        parts
+    }
+
+    /// Whether each task has another part.
+    fn are_different(&self, run: MethodId, own: Own) -> bool {
+        let is_object = matches!(own, Own::Object(_));
+        let field = match own {
+            Own::Key(Key { start: KeyStart::Parameter(position), field: None }) => {
+                return self.program.method(run).access.is_synthetic() && differ(&self.captured(run, position));
+            }
+            Own::Key(Key { start: KeyStart::Parameter(0), field: Some(name) }) => self.field_of(run, name),
+            Own::Key(_) => None,
+            Own::Object(field) => self.program.resolve_field(field),
+        };
+        let Some(field) = field.filter(|field| self.sharings().is_of_task(*field)) else { return false };
+        self.kept(field)
+            .is_some_and(|(constructor, position)| differ(&self.given(constructor, position, is_object, MAX_DEPTH)))
+    }
+
+    /// The only constructor that sets a field, and the parameter that it keeps there.
+    fn kept(&self, field: FieldId) -> Option<(MethodId, u16)> {
+        let program = self.program;
+        let name = program.names.intern("<init>");
+        let class = program.class_of_field(field);
+        let mut constructors = program.methods_of(class).filter(|method| program.method(*method).name == name);
+        let (Some(constructor), None) = (constructors.next(), constructors.next()) else { return None };
+        let outline = self.outlines().get(constructor)?;
+        let mut stored = outline.events.iter().filter_map(|event| match &event.action {
+            Action::Write { member: Member::Field(written), stored, .. }
+                if program.resolve_field(*written) == Some(field) =>
+            {
+                Some(&stored.name)
+            }
+            _ => None,
+        });
+        match (stored.next(), stored.next()) {
+            (Some(Name { start: Start::Parameter(position), steps }), None) if steps.is_empty() => {
+                Some((constructor, *position))
+            }
+            _ => None,
+        }
+    }
+
+    /// The field of a name that objects have which a method runs on.
+    fn field_of(&self, run: MethodId, name: Symbol) -> Option<FieldId> {
+        let mut fields = self.program.fields_of(self.program.class_of(run));
+        fields.find(|field| self.program.field(*field).name == name)
+    }
+
+    /// What lambdas capture that run a method.
+    fn captured(&self, run: MethodId, position: u16) -> Vec<Option<Given>> {
+        let mut all = Vec::new();
+        for maker in self.calls.callers(run) {
+            let Some(outline) = self.outlines().get(*maker) else { return vec![None] };
+            for event in &outline.events {
+                let Action::Lambda { method, .. } = &event.action else { continue };
+                if self.calls.hierarchy.resolve_name(self.program, *method) == Some(run) {
+                    all.extend(self.given_at((*maker, outline), event, position, false, MAX_DEPTH));
+                }
+            }
+        }
+        all
+    }
+
+    /// What all callers of a method give it.
+    fn given(&self, method: MethodId, position: u16, is_object: bool, depth: usize) -> Vec<Option<Given>> {
+        let mut all = Vec::new();
+        if self.threads().open.binary_search(&method).is_ok() {
+            return vec![None];
+        }
+        for caller in self.calls.callers(method) {
+            let Some(outline) = self.outlines().get(*caller) else { return vec![None] };
+            for event in &outline.events {
+                match &event.action {
+                    Action::Call { kind, method: called, .. }
+                        if self.calls.targets(self.program, *kind, *called).known().contains(&method) =>
+                    {
+                        all.extend(self.given_at((*caller, outline), event, position, is_object, depth));
+                    }
+                    // Who runs it is not asked.
+                    Action::Lambda { method: made, .. }
+                        if self.calls.hierarchy.resolve_name(self.program, *made) == Some(method) =>
+                    {
+                        all.push(None);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        all
+    }
+
+    /// What a call is given at a place in the code.
+    fn given_at(
+        &self,
+        (method, outline): (MethodId, &Outline),
+        event: &Event,
+        position: u16,
+        is_object: bool,
+        depth: usize,
+    ) -> Vec<Option<Given>> {
+        let (pc, in_loop) = (event.pc, event.in_loop);
+        let Ok(Some(body)) = self.program.body(method) else { return vec![None] };
+        let call = body.instructions().find_map(|(at, instruction)| match instruction.op {
+            Op::Call { arguments, .. } | Op::CallDynamic { arguments, .. } if instruction.pc == pc => {
+                Some((at, *body.operands(arguments).get(usize::from(position))?))
+            }
+            _ => None,
+        });
+        let Some((at, value)) = call else { return vec![None] };
+        if let (Op::Parameter(position), true) = (body.op(body.without_casts(value)), depth > 0 && !in_loop) {
+            return self.given(method, *position, is_object, depth - 1);
+        }
+        // The same one each time round is that of all of them.
+        let is_each_time = |given: &Given| match given {
+            Given::Varies => true,
+            Given::Made(made) => !in_loop || body.block_of(*made) == body.block_of(at),
+            Given::Constant(_) | Given::Field(_) => !in_loop,
+        };
+        let site = event.block as usize;
+        let is_moved = |block: usize| in_loop && !outline.comes_back(site, block);
+        vec![self.what(&body, value, is_object, &is_moved, MAX_PARTS).filter(is_each_time)]
+    }
+
+    /// What a value is; `is_moved` tells whether the code that uses it comes by a block each time.
+    fn what(
+        &self,
+        body: &Body,
+        value: Value,
+        is_object: bool,
+        is_moved: &dyn Fn(usize) -> bool,
+        depth: usize,
+    ) -> Option<Given> {
+        let value = body.without_casts(value);
+        let varies =
+            |value: Value| depth > 0 && self.what(body, value, is_object, is_moved, depth - 1) == Some(Given::Varies);
+        let is_constant = |value: Value| matches!(body.op(body.without_casts(value)), Op::Constant(_));
+        let text = |symbol| self.program.names.text(symbol);
+        let is_varying = match *body.op(value) {
+            Op::Constant(constant) => return Some(Given::Constant(constant)),
+            Op::GetField { field, .. } | Op::GetStatic(field) => return self.in_field(field),
+            Op::New(_) => return Some(Given::Made(value)),
+            Op::Phi(operands) => is_moved(body.block_of(value).index()) && counts(body, value, body.operands(operands)),
+            Op::Arithmetic(Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Multiply, left, right) => {
+                varies(left) && is_constant(right) || is_constant(left) && varies(right)
+            }
+            Op::Convert(inner) => varies(inner),
+            // Names and numbers that are listed may be listed twice.
+            Op::ArrayLoad { index, .. } => is_object && varies(index),
+            Op::CallDynamic { dynamic, arguments } => {
+                body.dynamic(dynamic).lambda.is_none() && body.operands(arguments).iter().any(|part| varies(*part))
+            }
+            Op::Call { kind, method, arguments } => {
+                let arguments = body.operands(arguments);
+                let class = text(method.class.0);
+                match (text(method.name), arguments) {
+                    ("valueOf", [inner]) if class.starts_with("java/lang/") => varies(*inner),
+                    ("get", [_, index]) if class.starts_with("java/util/") => is_object && varies(*index),
+                    _ => return self.gotten(kind, method),
+                }
+            }
+            _ => false,
+        };
+        is_varying.then_some(Given::Varies)
+    }
+
+    /// What a getter yields.
+    fn gotten(&self, kind: CallKind, method: location::MethodName) -> Option<Given> {
+        let targets = self.calls.targets(self.program, kind, method);
+        let [target] = targets.known() else { return None };
+        let outline = self.outlines().get(*target)?;
+        match &*outline.returns.as_ref()?.steps {
+            [NameStep::Field(field)] => self.in_field(*field),
+            _ => None,
+        }
+    }
+
+    fn in_field(&self, field: FieldName) -> Option<Given> {
+        let is_one = self.program.is_final_field(field) && self.summaries.holdings.is_own(self.program, field);
+        self.program.resolve_field(field).filter(|_| is_one).map(Given::Field)
+    }
+}
+
+/// Whether so many run as the code that starts them says, and that runs once.
+fn is_of_known_number(many: Many) -> bool {
+    matches!(many, Many::AtOnce | Many::InLoop | Many::TwoSites)
+}
+
+/// Whether a variable of a loop is moved on by a fixed step each time.
+fn counts(body: &Body, variable: Value, operands: &[Value]) -> bool {
+    let is_step = |value: &Value| match *body.op(body.without_casts(*value)) {
+        Op::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, left, right) => {
+            body.without_casts(left) == variable
+                && matches!(body.op(right), Op::Constant(Constant::Int(step)) if *step != 0)
+        }
+        _ => false,
+    };
+    operands.iter().any(is_step)
+        && operands.iter().all(|operand| is_step(operand) || matches!(body.op(*operand), Op::Constant(_)))
+}
+
+/// Whether all that is given is different.
+fn differ(given: &[Option<Given>]) -> bool {
+    let mut seen: SmallVec<[&Given; 4]> = SmallVec::new();
+    !given.is_empty()
+        && given.iter().all(|given| match given {
+            Some(Given::Varies) => {
+                seen.is_empty() && {
+                    seen.push(&Given::Varies);
+                    true
+                }
+            }
+            Some(given) => {
+                let is_new = !seen.contains(&given) && !seen.contains(&&Given::Varies);
+                seen.push(given);
+                is_new
+            }
+            None => false,
+        })
+}
