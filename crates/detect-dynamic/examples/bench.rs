@@ -278,10 +278,8 @@ fn analyse_once(bytes: &[u8]) -> Time {
 
 /// Least time and least processor time, which need not be of the same run.
 fn best(times: impl Iterator<Item = Time>) -> Time {
-    let least = |one: Time, other: Time| Time {
-        wall: one.wall.min(other.wall),
-        processor: one.processor.min(other.processor),
-    };
+    let least =
+        |one: Time, other: Time| Time { wall: one.wall.min(other.wall), processor: one.processor.min(other.processor) };
     times.reduce(least).unwrap_or_default()
 }
 

@@ -84,8 +84,7 @@ impl Whole<'_> {
             NameStep::Field(field) => holdings.is_own(self.program, *field),
             NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => false,
         };
-        if let (Start::Parameter(0), [NameStep::Field(field), rest @ ..]) =
-            (access.base.start, &*access.base.steps)
+        if let (Start::Parameter(0), [NameStep::Field(field), rest @ ..]) = (access.base.start, &*access.base.steps)
             && self.program.is_final_field(*field)
             && rest.iter().all(is_own)
         {

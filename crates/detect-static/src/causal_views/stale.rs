@@ -174,7 +174,10 @@ impl Asking<'_> {
         let (seen, reached) = (item(read)?, item(target)?);
         let is_position = || self.tells_position(read) && self.takes_position(target);
         let is_wanted = match stale.how {
-            How::Position => is_position() && !self.is_reserved(stale, &seen, &reached),
+            How::Position => {
+                (is_position() || seen == reached && self.is_where_found(read, target))
+                    && !self.is_reserved(stale, &seen, &reached)
+            }
             How::Bound => is_position() && seen == reached && !self.is_reserved(stale, &seen, &reached),
             // An object that is exchanged for another one is handed over.
             How::Reentered => self.tells_position(read),
@@ -205,6 +208,20 @@ impl Asking<'_> {
         match self.action(target) {
             Some(Action::Call { method, .. }) => self.whole.program.names.text(method.descriptor).starts_with("(I"),
             Some(Action::Read { .. } | Action::Write { .. }) => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a number says where to look that was found by looking at the elements themselves.
+    fn is_where_found(&self, read: &Access, target: &Access) -> bool {
+        match (self.action(read), self.action(target)) {
+            (Some(Action::Call { .. }), Some(Action::Call { method, .. })) => {
+                // Who only looks may be making sure.
+                target.is_write
+                    && read.member == target.member
+                    && !self.tells_position(read)
+                    && self.whole.program.names.text(method.descriptor).starts_with("(I)")
+            }
             _ => false,
         }
     }
@@ -257,7 +274,14 @@ impl Asking<'_> {
         target.control.iter().any(|influence| {
             let Root::Access(fresh) = influence.root else { return false };
             let access = &self.summary.accesses[fresh.index()];
+            // That there still is such a place does not say what stands there.
+            let is_enough = || {
+                stale.how != How::Position
+                    || self.tells_position(&self.summary.accesses[stale.read.index()])
+                    || !self.tells_position(access)
+            };
             (fresh != stale.read || stale.how == How::Reentered)
+                && is_enough()
                 && access.held.contains(stale.second)
                 && !influence.ended.contains(stale.second)
                 && Item::of(self.whole, self.method, access).as_ref() == Some(seen)

@@ -9,7 +9,7 @@ use program::outline::{EventId, Member};
 use program::summary::{Access, LateUse, LateUseKind, Root, Spot, Summary, SummarySection};
 use program::{MethodId, Variable, Whole};
 
-use super::rules::{Stale, Use};
+use super::rules::{Looking, Stale, Use};
 use super::strict::Superfluous;
 use crate::words::{Alone, Words, alone, at_once};
 
@@ -59,8 +59,8 @@ impl<'t> Telling<'t> {
         let (section, later) = (&summary.sections[stale.first], &summary.sections[stale.second]);
         let words = &self.words;
         let (seen, written) = (words.variable(section, read), words.variable(later, write));
-        let is_waited = stale.first == stale.second;
-        let is_check = stale.how == Use::Decides;
+        let is_waited = stale.is_waited();
+        let is_check = stale.how != Use::Written;
         let rule = if is_check { &rules::CHECK_THEN_ACT } else { &rules::STALE_VALUE };
         let mut steps = Steps::default();
         let look = match alone(section, read) {
@@ -76,18 +76,21 @@ impl<'t> Telling<'t> {
         steps.add(Thread::a(), place, what);
         let (place, what) = self.interference(stale, section, read, write, &seen);
         steps.add(Thread::b(), place, what);
-        let is_one_lock = section.lock.same(&later.lock);
+        // What is changed may lock for itself, or not.
+        let later_is_unknown = stale.how == Use::Found && stale.first == stale.second;
+        let is_one_lock = section.lock.same(&later.lock) && !later_is_unknown;
         let again = match alone(later, write) {
+            _ if later_is_unknown => words.by(write),
             None if is_one_lock => format!(", under {} again", words.lock(later)),
             None => words.under(later, write),
             Some(Alone::Call) => words.by(write),
             Some(Alone::Volatile) => String::new(),
         };
-        let act = if alone(later, write) == Some(Alone::Call) { "changed" } else { "written" };
+        let act = if later_is_unknown || alone(later, write) == Some(Alone::Call) { "changed" } else { "written" };
         let is_passed = write.value.iter().any(|influence| influence.root == Root::Access(stale.read));
         let last = match stale.how {
             // The old value goes on, and what has come since is gone.
-            Use::Written if !is_passed => {
+            Use::Written if !is_passed && stale.variable == stale.written => {
                 format!("`{written}` overwritten{again}, whatever it has become{}", words.inside(write))
             }
             Use::Written => format!("the old value goes into `{written}`{again}{}", words.inside(write)),
@@ -95,6 +98,7 @@ impl<'t> Telling<'t> {
                 format!("`{written}` changed{again}, because of the old answer{}", words.inside(write))
             }
             Use::Decides => format!("`{written}` written because of the old value{}", words.inside(write)),
+            Use::Found => format!("what was there is {act}{again}, in or out{}", words.inside(write)),
         };
         steps.add(Thread::a(), Some(self.event(write.event)), last);
         let message = match stale.how {
@@ -103,8 +107,13 @@ impl<'t> Telling<'t> {
             }
             Use::Written => format!("`{seen}` may change between (1) and (4), which goes by the old value"),
             Use::Decides => format!("`{seen}` may change between (1) and (4), and what was checked no longer holds"),
+            Use::Found => format!("what was in `{seen}` at (1) may be out at (4), and the change is lost"),
         };
-        let fix = if is_waited {
+        let fix = if stale.how == Use::Found {
+            format!(
+                "hold one lock from (1) to (4), and where others take it out of `{seen}`; or do both in one step of `{seen}`, such as `compute`"
+            )
+        } else if is_waited {
             format!("look at `{seen}` again after the wait: wait in a loop that asks")
         } else if !is_one_lock && is_check {
             format!("hold one lock from (1) to (4), and wherever else `{seen}` or `{written}` is written")
@@ -117,7 +126,8 @@ impl<'t> Telling<'t> {
                 None => words.hold(section, 1, 4, true),
             }
         };
-        let sections = SectionPair { first: self.section(section), second: self.section(later) };
+        let second = if later_is_unknown { self.event(write.event) } else { self.section(later) };
+        let sections = SectionPair { first: self.section(section), second };
         let mut finding = self.finding(rule, message, steps, fix, [stale.variable, stale.written]);
         finding.locks.insert(words.readable.name(&section.lock));
         finding.interleaving = vec![1, 2, 3, 4];
@@ -243,6 +253,14 @@ impl<'t> Telling<'t> {
         program.names.place(Site { method, pc, file, line })
     }
 
+    /// Whether a write of a container removes something.
+    fn takes_out(&self, place: &program::Place) -> bool {
+        Looking::at(self.whole, place.method).is_some_and(|looking| {
+            let called = looking.called_at(looking.access(place.access));
+            called.is_some_and(|name| name.starts_with("remove"))
+        })
+    }
+
     /// What another thread does in between: a write of the variable that can happen then.
     fn interference(
         &self,
@@ -252,9 +270,12 @@ impl<'t> Telling<'t> {
         write: &Access,
         variable: &str,
     ) -> (Option<Place>, String) {
-        let writers = self.whole.variables.writers(stale.variable);
+        let mut writers = self.whole.variables.writers(stale.variable).to_vec();
+        if stale.how == Use::Found {
+            writers.retain(|place| self.takes_out(place));
+        }
         let is_check = stale.how == Use::Decides && stale.variable == stale.written;
-        let Some(place) = self.words.interference(write, writers, is_check) else {
+        let Some(place) = self.words.interference(write, &writers, is_check) else {
             return (None, format!("`{variable}` written"));
         };
         let access =

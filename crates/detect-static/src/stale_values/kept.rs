@@ -2,7 +2,7 @@
 //! for each object, in a list beside the list of the objects.
 
 use program::Variable;
-use program::outline::{Action, EventId, Member, Name, Outline, Start};
+use program::outline::{Action, Argument, EventId, Member, Name, Object, Outline, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 
 use super::rules::Looking;
@@ -24,6 +24,35 @@ impl Looking<'_> {
             return direct;
         }
         self.followed(&direct, write, MAX_MOVES, |read| self.puts(read))
+    }
+
+    /// Where the values come from that were put into an object before it is given away: `fill(list, view.all()); add(list);`.
+    pub(super) fn with_carried(&self, write: &Access) -> Vec<Influence> {
+        let mut found: Vec<Influence> = Vec::new();
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
+        let Action::Call { arguments, .. } = &outline.events[write.event.index()].action else { return found };
+        for value in &write.value {
+            let Root::Parameter(position) = value.root else { continue };
+            let is_given = |argument: &Argument| argument.objects.as_slice() == [Object::Parameter(position)];
+            if !arguments.iter().skip(1).any(is_given) {
+                continue;
+            }
+            let is_put = |put: &&Access| {
+                put.is_write
+                    && put.event != write.event
+                    && put.base.start == Start::Parameter(position)
+                    && outline.leads_to(put.event, write.event, &[])
+            };
+            for influence in self.summary.accesses.iter().filter(is_put).flat_map(|put| put.value.iter()) {
+                let Root::Access(origin) = influence.root else { continue };
+                let ended = influence.ended.union(self.access(origin).held.without(write.held));
+                // What it has of its own comes with it.
+                if self.access(origin).base.start != Start::Parameter(position) {
+                    found.push(Influence { root: influence.root, ended });
+                }
+            }
+        }
+        found
     }
 
     /// Influences, and those of what was put where they read, over so many moves.

@@ -5,7 +5,7 @@
 //! overlooked.
 //!
 //! Reports: `stale-value` where the old value flows into what is written, `check-then-act` where it only decides
-//! whether something is written.
+//! whether something is written, or where what was found in a container may be out of it when it is changed.
 //! Misses: values that only reach other reads; values that wait in fields which others touch, too; sections more than a
 //! few calls away.
 //! May be wrong when: two objects of one class are taken for one, or a second check stands in an unknown form.
@@ -19,6 +19,7 @@ mod explain;
 mod harmless;
 mod idioms;
 mod kept;
+mod orphaned;
 mod replaced;
 mod rules;
 mod skew;
@@ -45,15 +46,15 @@ pub(crate) const DETECTOR: Detector = Detector {
 fn check(whole: &Whole<'_>, options: &Options) -> Checked {
     whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
-    let decided = skew::decided(whole, &methods);
+    let elsewhere = rules::Elsewhere::of(whole, &methods);
     let findings = methods
         .par_iter()
         .flat_map_iter(|method| {
-            let mut stale = rules::stale_uses(whole, *method, &decided, Standing::Told);
+            let mut stale = rules::stale_uses(whole, *method, &elsewhere, Standing::Told);
             let mut findings: Vec<Finding> =
                 stale.iter().map(|stale| explain::explain(whole, *method, stale)).collect();
             if options.notes || whole.settings.strict {
-                let weak = rules::stale_uses(whole, *method, &decided, Standing::Weak);
+                let weak = rules::stale_uses(whole, *method, &elsewhere, Standing::Weak);
                 findings.extend(weak.iter().map(|stale| explain::explain_weak(whole, *method, stale)));
                 stale.extend(weak);
             }
@@ -82,9 +83,9 @@ pub(crate) fn doubtful(whole: &Whole<'_>) -> Vec<Finding> {
 fn of_standing(whole: &Whole<'_>, standing: Standing) -> Vec<Finding> {
     whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
-    let decided = skew::decided(whole, &methods);
+    let elsewhere = rules::Elsewhere::of(whole, &methods);
     let asked = methods.par_iter().flat_map_iter(|method| {
-        let stale = rules::stale_uses(whole, *method, &decided, standing);
+        let stale = rules::stale_uses(whole, *method, &elsewhere, standing);
         stale.into_iter().map(|stale| explain::explain(whole, *method, &stale))
     });
     asked.collect()

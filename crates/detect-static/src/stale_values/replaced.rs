@@ -63,7 +63,7 @@ impl Looking<'_> {
     }
 
     /// The name of the library method that does an access.
-    fn called_at(&self, access: &Access) -> Option<&str> {
+    pub(super) fn called_at(&self, access: &Access) -> Option<&str> {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, access.spot.method)?;
         let outline = self.whole.summaries.outline(method)?;
         let event = outline.events.iter().find(|event| event.pc == access.spot.pc)?;

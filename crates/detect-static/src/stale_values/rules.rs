@@ -4,8 +4,9 @@ use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, 
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 
+use super::orphaned::Dropped;
 use super::skew::Decided;
-use super::{contention, idioms};
+use super::{contention, idioms, orphaned, skew};
 use crate::threads::run_at_once;
 
 /// How the old value matters.
@@ -15,6 +16,8 @@ pub(super) enum Use {
     Written,
     /// It decides whether something is written.
     Decides,
+    /// What it led to is changed, and may be out of its container by then.
+    Found,
 }
 
 /// A read whose section has ended, and the write that it reaches.
@@ -28,6 +31,13 @@ pub(super) struct Stale {
     pub(super) how: Use,
     pub(super) variable: Variable,
     pub(super) written: Variable,
+}
+
+impl Stale {
+    /// Whether a wait lets others in between.
+    pub(super) fn is_waited(&self) -> bool {
+        self.first == self.second && self.how != Use::Found
+    }
 }
 
 /// One method that is looked at.
@@ -48,13 +58,26 @@ pub(super) enum Standing {
     Doubtful,
 }
 
+/// What other methods do that makes a method of its own choice wrong.
+pub(super) struct Elsewhere {
+    decided: Decided,
+    dropped: Dropped,
+}
+
+impl Elsewhere {
+    pub(super) fn of(whole: &Whole<'_>, methods: &[MethodId]) -> Elsewhere {
+        Elsewhere { decided: skew::decided(whole, methods), dropped: orphaned::dropped(whole, methods) }
+    }
+}
+
 /// The stale uses of this standing that come together in this method: one for each variable, the one that says most.
-pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, decided: &Decided, wanted: Standing) -> Vec<Stale> {
+pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewhere, wanted: Standing) -> Vec<Stale> {
     let Some(looking) = Looking::at(whole, method) else { return Vec::new() };
     let summary = looking.summary;
     let mut found = looking.candidates();
-    let skewed = looking.skewed(decided);
+    let skewed = looking.skewed(&elsewhere.decided);
     found.extend(&skewed);
+    found.extend(looking.orphaned(&elsewhere.dropped));
     found.sort_by_key(|stale| (stale.how, stale.variable != stale.written, stale.first, stale.second, stale.read));
     // One mistake, one finding: further places that act on old values of the same variable want the same cure.
     let lock = |stale: &Stale| &summary.sections[stale.first].lock;
@@ -103,7 +126,8 @@ impl Looking<'_> {
                 (Use::Decides, &write.awaited),
             ];
             for (number, (how, influences)) in uses.into_iter().enumerate() {
-                for influence in self.with_kept(influences, write) {
+                let carried = if how == Use::Written { self.with_carried(write) } else { Vec::new() };
+                for influence in self.with_kept(influences, write).into_iter().chain(carried) {
                     let influence = &influence;
                     let Root::Access(read) = influence.root else { continue };
                     let Some(variable) = self.shared(self.access(read)) else { continue };
@@ -310,7 +334,7 @@ impl Looking<'_> {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && belong_together()
-            && !idioms::is_correct(self, stale)
+            && (stale.how == Use::Found || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 
@@ -368,6 +392,8 @@ impl Looking<'_> {
         match stale.how {
             Use::Written => variables.meet(stale.variable, stale.written),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
+            // Somebody asks the one to decide on the other.
+            Use::Found => true,
         }
     }
 
@@ -398,7 +424,7 @@ impl Looking<'_> {
         });
         let by_callers = cover.held_by_callers(self.method);
         // A wait lets go of the lock however often it is held.
-        let is_waited = stale.first == stale.second;
+        let is_waited = stale.is_waited();
         if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
             return true;
         }

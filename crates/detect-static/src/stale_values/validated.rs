@@ -1,11 +1,12 @@
 //! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
 
 use program::Variable;
-use program::outline::{Action, EventId, Object};
+use program::outline::{Action, EventId, Member, Object, Start};
 use program::summary::{Access, Influence, Influences, Root};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use super::way::Way;
 
 impl Looking<'_> {
     /// Whether a value is one of the variable that was read under a lock which is still held at the write.
@@ -41,7 +42,8 @@ impl Looking<'_> {
             let answers = write.is_compound
                 && stale.variable == stale.written
                 && stale.first != stale.second
-                && (read.is_keyed || !write.is_keyed);
+                && (read.is_keyed || !write.is_keyed)
+                && !self.is_relied_on_before(stale, write);
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
@@ -52,6 +54,37 @@ impl Looking<'_> {
         write.compared.iter().filter(|compared| compared.are_equal).any(|compared| {
             let [left, right] = &compared.sides;
             self.vouches(left, right, stale, write) || self.vouches(right, left, stale, write)
+        })
+    }
+
+    /// Whether something was done because there is something to take, before the taking has said whether there still is.
+    fn is_relied_on_before(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        if self.access(stale.read).is_keyed || self.way_of(write) != Some(Way::Down) {
+            return false;
+        }
+        let reading = self.access(stale.read).event;
+        let comes_of = |access: &Access, wanted: EventId| {
+            access.control.iter().any(|influence| match influence.root {
+                Root::Access(read) => self.access(read).event == wanted,
+                Root::Parameter(_) => false,
+            })
+        };
+        // What yields something is called for that; what yields nothing, for what it does.
+        let is_deed = |event: EventId| match &outline.events[event.index()].action {
+            Action::Call { method, .. } => self.whole.program.names.text(method.descriptor).ends_with(")V"),
+            Action::Write { .. } => true,
+            _ => false,
+        };
+        self.summary.accesses.iter().any(|done| {
+            let is_own = matches!(done.base.start, Start::New(_) | Start::Unknown);
+            done.is_write
+                && (!is_own || matches!(done.member, Member::Static(_)))
+                && ![write.event, reading].contains(&done.event)
+                && comes_from(&done.control, stale.read)
+                && is_deed(done.event)
+                && !comes_of(done, write.event)
+                && outline.leads_to(done.event, write.event, &[reading])
         })
     }
 

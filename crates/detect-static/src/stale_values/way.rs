@@ -61,7 +61,7 @@ impl Looking<'_> {
         write.and_then(|write| self.way_of(write)).is_some_and(|other| other != way)
     }
 
-    fn way_of(&self, write: &Access) -> Option<Way> {
+    pub(super) fn way_of(&self, write: &Access) -> Option<Way> {
         let program = self.whole.program;
         let method: MethodId = self.whole.calls.hierarchy.resolve_name(program, write.spot.method)?;
         let outline = self.whole.summaries.outline(method)?;

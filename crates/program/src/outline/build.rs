@@ -161,15 +161,23 @@ impl<'b> Building<'b> {
         waits.collect()
     }
 
-    /// Phis that choose between constants, and what decides.
+    /// Phis that choose between constants, or between numbers that were counted to, and what decides.
     fn choices(&self) -> Vec<(Value, SmallVec<[Value; 4]>)> {
+        let counted = self.counted();
         let is_constant = |value: &Value| matches!(self.body.op(*value), Op::Constant(_));
+        // Not how often something was so, but which of two it was.
+        let is_counted = |operands: &[Value]| {
+            let mut from = operands.iter().map(|value| self.counted_from(*value));
+            let first = from.next();
+            operands.iter().all(|value| counted[value.index()]) && from.any(|other| Some(other) != first)
+        };
         let mut choices = Vec::new();
         let mut control = None;
         for (block, edges) in self.body.blocks() {
             for (value, instruction) in self.body.instructions_of(block) {
                 let Op::Phi(operands) = instruction.op else { break };
-                if !self.body.operands(operands).iter().any(is_constant) {
+                let operands = self.body.operands(operands);
+                if !operands.iter().any(is_constant) && !is_counted(operands) {
                     continue;
                 }
                 let control = control.get_or_insert_with(|| ControlDependence::of(self.body));
@@ -194,6 +202,53 @@ impl<'b> Building<'b> {
             }
         }
         choices
+    }
+
+    /// By register: whether it is made of constants alone, as what a loop counts with.
+    fn counted(&self) -> Vec<bool> {
+        let mut counted: Vec<bool> = vec![false; self.body.value_count()];
+        for (value, instruction) in self.body.instructions() {
+            counted[value.index()] = matches!(
+                instruction.op,
+                Op::Constant(_) | Op::Phi(_) | Op::Negate(_) | Op::Arithmetic(..) | Op::Convert(_)
+            ) || self.is_boxing(&instruction.op);
+        }
+        let mut changed = true;
+        while changed {
+            changed = false;
+            for (value, instruction) in self.body.instructions() {
+                let mut is_made_of_it = counted[value.index()];
+                if is_made_of_it {
+                    self.body.for_each_operand(&instruction.op, |operand| is_made_of_it &= counted[operand.index()]);
+                    changed |= !is_made_of_it;
+                    counted[value.index()] = is_made_of_it;
+                }
+            }
+        }
+        counted
+    }
+
+    /// What a number was counted up or down from.
+    fn counted_from(&self, value: Value) -> Value {
+        match *self.body.op(value) {
+            Op::Arithmetic(_, from, by) if matches!(self.body.op(by), Op::Constant(_)) => self.counted_from(from),
+            Op::Convert(from) | Op::Negate(from) => self.counted_from(from),
+            _ => value,
+        }
+    }
+
+    /// Whether a call only puts a number into an object.
+    fn is_boxing(&self, op: &Op) -> bool {
+        let names = &self.program.names;
+        match op {
+            Op::Call { method, .. } => {
+                let boxes = ["java/lang/Integer", "java/lang/Long", "java/lang/Short"];
+                names.text(method.name) == "valueOf"
+                    && boxes.contains(&names.text(method.class.0))
+                    && !names.text(method.descriptor).starts_with("(L")
+            }
+            _ => false,
+        }
     }
 
     /// Whether a register only holds the lock of some section.
@@ -386,14 +441,15 @@ impl<'b> Building<'b> {
     fn results(&self, outline: &mut Outline, places: &Places<'_>, flow: &Flow<'_>, control: &[SmallVec<[u32; 4]>]) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
+        let counted = self.counted();
         for (value, instruction) in self.body.instructions() {
             let Op::Return(Some(result)) = instruction.op else { continue };
             // Every section of the method has ended when the caller gets the result.
             for source in flow.after([result], value) {
                 super::flow::add(&mut outline.result, source);
             }
-            // A constant tells by which way it was reached: `if (a < b) return true; return false;`.
-            if matches!(self.body.op(result), Op::Constant(_)) {
+            // A constant, or what a loop has counted to, tells by which way it was reached: `if (a < b) return true;`.
+            if counted[result.index()] {
                 for condition in &control[self.body.block_of(value).index()] {
                     for source in outline.conditions[*condition as usize].sources.clone() {
                         super::flow::add(&mut outline.result, source);

@@ -43,7 +43,7 @@ impl Composing<'_, '_> {
         let mut computed = Gathering::default();
         // An `Optional` that is empty runs nothing, nor does a stream that has nothing left.
         let decides = model.returns == Returns::Computed || model.target == Target::Viewed;
-        let outside = Outside { rest: Some(&elements), decided: Some(&elements).filter(|_| decides) };
+        let outside = Outside { rest: Some(&elements), captured: None, decided: Some(&elements).filter(|_| decides) };
         for (index, around) in functions {
             let Some(mut function) = self.lambda(arguments.get(usize::from(index) + skip)) else { continue };
             if let Some(carrier) = arguments.first().filter(|_| decides)

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::compose::{Composing, extend, extend_by};
 use super::influences::Gathering;
+use super::inside::is_local;
 use super::{
     Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary,
     SummarySection,
@@ -41,7 +42,8 @@ impl Composing<'_, '_> {
             let held = self.sections(event.held);
             let mut given = Gathering::default();
             arguments[1..].iter().for_each(|argument| self.given(&mut given, argument, held));
-            self.add_run(Run { parameter: *parameter, given: given.finish(), held });
+            let names = arguments[1..].iter().map(|argument| self.handed(argument)).collect();
+            self.add_run(Run { parameter: *parameter, given: given.finish(), names, held });
         }
         if let Some(Function { targets, captured: mut given, .. }) = self.lambda(arguments.first()) {
             given.extend(arguments[1..].iter().cloned());
@@ -60,6 +62,16 @@ impl Composing<'_, '_> {
                 self.instantiate(id, event, arguments, callee, Around::Caller, Outside::default());
             }
         }
+        if kind != CallKind::Special
+            && targets.known().len() > 1
+            && let Some(receiver) = arguments.first()
+        {
+            // Which code answers depends on which object it is.
+            let mut all = Gathering::default();
+            all.add_all(&self.influence[id.index()]);
+            self.gather(&mut all, &receiver.sources);
+            self.influence[id.index()] = all.finish();
+        }
         if !is_known && !self.library_call(id, event, method, arguments) {
             // Code that nobody sees: its result may come from anything it was given.
             let mut all = Gathering::default();
@@ -76,6 +88,15 @@ impl Composing<'_, '_> {
             self.is_taken[id.index()] = callee.hands_over;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+        }
+    }
+
+    /// What a function is called with that is given on: by its own name, or as some element of its container.
+    fn handed(&self, argument: &Argument) -> Name {
+        let name = self.settle(&argument.name);
+        match self.within_given(Some(argument)) {
+            Some(container) if is_local(&name) && name.steps.is_empty() => extend(*container, &[NameStep::Some]),
+            _ => name,
         }
     }
 
@@ -170,7 +191,9 @@ impl Composing<'_, '_> {
             self.given(&mut all, argument, held);
             all.finish()
         };
-        let given: Vec<Influences> = arguments.iter().map(given).collect();
+        let own = outside.captured.unwrap_or(arguments.len());
+        let mut given: Vec<Influences> = arguments[..own].iter().map(given).collect();
+        given.resize(arguments.len(), outside.rest.cloned().unwrap_or_default());
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
         let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
         if is_full && self.summary.sections.len() == MAX_SECTIONS && !callee.accesses.is_empty() {
@@ -300,6 +323,7 @@ impl Composing<'_, '_> {
             .map(|run| Run {
                 parameter: run.parameter,
                 given: through.of(&run.given),
+                names: run.names.iter().map(|name| self.translate(name, arguments)).collect(),
                 held: mapped(run.held, &sections).union(held),
             })
             .collect();
@@ -326,9 +350,16 @@ impl Composing<'_, '_> {
         self.add_guard(id, awaited, true);
         for run in runs {
             let function = arguments.get(usize::from(run.parameter));
-            if let Some(Function { targets, captured, .. }) = self.lambda(function) {
+            if let Some(Function { targets, mut captured, .. }) = self.lambda(function) {
+                let own = captured.len();
+                captured.extend(run.names.iter().map(|name| Argument {
+                    name: name.clone(),
+                    sources: Default::default(),
+                    made: None,
+                    objects: std::iter::once(Object::Unknown).collect(),
+                }));
                 for body in targets.into_iter().filter_map(|target| (self.known)(target)) {
-                    let given = Outside { rest: Some(&run.given), decided: None };
+                    let given = Outside { rest: Some(&run.given), captured: Some(own), decided: None };
                     self.instantiate(id, event, &captured, body, Around::Sections(run.held), given);
                 }
             } else if let Some([Object::Parameter(parameter)]) = function.map(|argument| argument.objects.as_slice()) {
@@ -352,6 +383,8 @@ pub(super) struct Function {
 pub(super) struct Outside<'i> {
     /// Where parameters come from that are not among the arguments.
     pub(super) rest: Option<&'i Influences>,
+    /// How many of the arguments it has captured, if the others are parameters of that kind.
+    pub(super) captured: Option<usize>,
     /// What decides whether it is run.
     pub(super) decided: Option<&'i Influences>,
 }

@@ -175,6 +175,8 @@ pub struct Run {
     pub parameter: u16,
     /// Where what it is given comes from.
     pub given: Influences,
+    /// What it is given, one after the other.
+    pub names: SmallVec<[Name; 1]>,
     /// Sections that are open around it.
     pub held: SectionSet,
 }

@@ -1,0 +1,151 @@
+//! What is found in a container, or put there for the purpose, and changed later, while others take out what looks unused:
+//! `sets.computeIfAbsent(key, ..).add(one)` beside `if (set.isEmpty()) sets.remove(key)`. The change then goes to something
+//! that nobody finds any more.
+
+use program::model::State;
+use program::outline::{Member, Name, Origin, Outline};
+use program::summary::{Access, AccessId, Root};
+use program::{MethodId, Variable, Whole};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::rules::{Looking, Stale, Use};
+use super::way::Way;
+use crate::threads::run_at_once;
+
+/// By container and what is asked of its elements: methods that take elements out because of the answer.
+pub(super) type Dropped = FxHashMap<(Variable, Variable), Vec<MethodId>>;
+
+pub(super) fn dropped(whole: &Whole<'_>, methods: &[MethodId]) -> Dropped {
+    let found: Vec<((Variable, Variable), MethodId)> = methods
+        .par_iter()
+        .flat_map_iter(|method| {
+            let looking = Looking::at(whole, *method);
+            let drops = looking.map(|looking| looking.drops()).unwrap_or_default();
+            drops.into_iter().map(|drop| (drop, *method))
+        })
+        .collect();
+    let mut all = Dropped::default();
+    for (drop, method) in found {
+        all.entry(drop).or_default().push(method);
+    }
+    all
+}
+
+impl Looking<'_> {
+    /// Containers that elements are removed from, with what decides.
+    fn drops(&self) -> Vec<(Variable, Variable)> {
+        let mut found = Vec::new();
+        for drop in self.summary.accesses.iter().filter(|access| access.is_write) {
+            let is_removal =
+                || is_contents(drop) && self.called_at(drop).is_some_and(|name| name.starts_with("remove"));
+            let Some(container) = self.variable(drop).filter(|_| is_removal()) else { continue };
+            for influence in drop.control.iter().chain(&drop.guards) {
+                let Root::Access(asked) = influence.root else { continue };
+                let asked = self.variable(self.access(asked));
+                found.extend(asked.filter(|asked| *asked != container).map(|asked| (container, asked)));
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Changes of what was found in a container, or put there, in a section that has ended.
+    pub(super) fn orphaned(&self, dropped: &Dropped) -> Vec<Stale> {
+        let mut found = Vec::new();
+        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| !dropped.is_empty()) else {
+            return found;
+        };
+        for (index, write) in self.summary.accesses.iter().enumerate() {
+            let Some(container) = write.within.as_deref().filter(|_| write.is_write) else { continue };
+            // What is taken away from something that is out already is gone either way.
+            if write.is_removal || self.way_of(write) == Some(Way::Down) {
+                continue;
+            }
+            let Some(written) = self.shared(write) else { continue };
+            let Some((read, variable)) = self.provided(outline, container, write) else { continue };
+            let Some(droppers) = dropped.get(&(variable, written)) else { continue };
+            let others: Vec<MethodId> =
+                droppers.iter().copied().filter(|other| run_at_once(self.whole, self.method, *other)).collect();
+            // Who takes it out afterwards has asked by then.
+            if others.is_empty() || droppers.contains(&self.method) {
+                continue;
+            }
+            let asks = |other: &MethodId| self.asks_what_is_written(*other, write);
+            if others.iter().all(asks) || self.is_looked_up_again(outline, read, variable) {
+                continue;
+            }
+            let first = self.access(read).held.iter().find(|section| !write.held.contains(*section));
+            if let Some(first) = first {
+                // What locks for itself may be of any class.
+                let second = write.held.iter().next().unwrap_or(first);
+                let write = AccessId(index as u32);
+                found.push(Stale { read, write, first, second, how: Use::Found, variable, written });
+            }
+        }
+        found
+    }
+
+    /// The look into a container after which an element is surely there, in a section that the write is not in.
+    fn provided(&self, outline: &Outline, container: &Name, write: &Access) -> Option<(AccessId, Variable)> {
+        let is_put = |put: &Access| {
+            put.is_write
+                && put.is_keyed
+                && is_contents(put)
+                && put.base.same(container)
+                && put.event != write.event
+                && !put.is_removal
+                && !put.is_mapped
+                && !put.held.is_empty()
+                && put.held.intersection(write.held).is_empty()
+                && outline.leads_to(put.event, write.event, &[])
+        };
+        let put = self.summary.accesses.iter().find(|put| is_put(put))?;
+        let variable = self.variable(put)?;
+        let is_look = |look: &Access| {
+            !look.is_write
+                && look.event == put.event
+                && look.base.same(container)
+                && is_contents(look)
+                && !look.held.intersection(put.held).is_empty()
+        };
+        let look = self.summary.accesses.iter().position(is_look)?;
+        Some((AccessId(look as u32), variable))
+    }
+
+    /// Whether a write goes by something, asked in its own section, that those write who take elements out: a mark that says
+    /// that it is out, or the container itself.
+    fn asks_what_is_written(&self, other: MethodId, write: &Access) -> bool {
+        let Some(summary) = self.whole.summaries.summary(other) else { return false };
+        let mut asked = write.control.iter().chain(&write.guards);
+        asked.any(|influence| {
+            let Root::Access(read) = influence.root else { return false };
+            let Some(variable) = self.variable(self.access(read)) else { return false };
+            self.is_fresh(influence, variable, write)
+                && summary.accesses.iter().any(|access| access.is_write && self.variable(access) == Some(variable))
+        })
+    }
+
+    /// Whether what was found is compared with what the container has at another time.
+    fn is_looked_up_again(&self, outline: &Outline, read: AccessId, container: Variable) -> bool {
+        let found = self.access(read).event;
+        let is_other_look = |origin: Origin| match origin {
+            Origin::Event(event) if event != found => {
+                let mut looks = self.summary.accesses.iter();
+                looks.any(|look| look.event == event && !look.is_write && self.variable(look) == Some(container))
+            }
+            _ => false,
+        };
+        outline.conditions.iter().filter_map(|condition| condition.sides.as_deref()).any(|[left, right]| {
+            [(left, right), (right, left)].into_iter().any(|(one, other)| {
+                one.iter().any(|source| source.origin == Origin::Event(found))
+                    && other.iter().any(|source| is_other_look(source.origin))
+            })
+        })
+    }
+}
+
+fn is_contents(access: &Access) -> bool {
+    access.member == Member::State(State::Contents)
+}
