@@ -31,15 +31,9 @@ const HOOKS: &[Line] = &[
         2,
         BEGINS,
     ),
-    (
-        "java/util/concurrent/ThreadPoolExecutor",
-        "afterExecute",
-        "(Ljava/lang/Runnable;Ljava/lang/Throwable;)V",
-        false,
-        0,
-        DONE,
-    ),
-    // A pool is done when its threads have ended or are idle, whatever is overridden.
+    // A pool is done when its threads have ended or are idle, whatever is overridden. A thread that looks for a task and
+    // gets none does not count any more, and another one may see the pool ended before this one leaves.
+    ("java/util/concurrent/ThreadPoolExecutor", "getTask", "()Ljava/lang/Runnable;", false, 0, DONE),
     ("java/util/concurrent/ThreadPoolExecutor", "processWorkerExit", "", false, 0, DONE),
     ("java/util/concurrent/ForkJoinPool", "deregisterWorker", "", false, 0, DONE),
     ("java/util/concurrent/ForkJoinPool", "awaitWork", "", false, 0, DONE),
