@@ -56,6 +56,8 @@ pub(super) enum Standing {
     Weak,
     /// It would be a mistake if they could, which the code speaks against.
     Doubtful,
+    /// The same, and a run could not tell: locks keep threads out that use the same key, and no event says which key.
+    Excluded,
 }
 
 /// What other methods do that makes a method of its own choice wrong.
@@ -340,7 +342,8 @@ impl Looking<'_> {
 
     fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
         if !self.is_exposed(stale) {
-            Standing::Doubtful
+            let is_by_key = !self.access(stale.read).keys.is_empty();
+            if is_by_key && self.is_covered(stale, &self.cover()) { Standing::Excluded } else { Standing::Doubtful }
         } else if self.is_weak(stale, is_skewed) {
             Standing::Weak
         } else {

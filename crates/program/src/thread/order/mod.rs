@@ -16,6 +16,7 @@ use super::site::Sites;
 use super::task::{At, Finder};
 use super::{Entry, EntryId, EntryKind, Ordered};
 use crate::class::MethodId;
+use crate::model::Times;
 use crate::outlines::Outlines;
 
 /// More starts than this are not told apart.
@@ -56,6 +57,8 @@ pub(super) struct Orders {
     /// Sites by number: running sites come first, then those that were ever started.
     count: usize,
     sites: Vec<At>,
+    /// By site: whether one call starts several tasks there.
+    is_of_many: Vec<bool>,
     /// By entry.
     sites_of: Vec<Vec<usize>>,
     is_scoped: Vec<bool>,
@@ -76,6 +79,7 @@ impl Orders {
         let mut orders = Orders {
             count,
             sites: starts.sites.starts.iter().map(|site| site.at).collect(),
+            is_of_many: starts.sites.starts.iter().map(|site| site.times == Times::ManyAtOnce).collect(),
             sites_of: vec![Vec::new(); starts.entries.len()],
             is_scoped: starts.sites.starts.iter().map(|site| site.is_scoped).collect(),
             is_hidden: starts.sites.starts.iter().map(|site| hidden[site.at.method.index()]).collect(),
@@ -343,9 +347,14 @@ impl Orders {
         {
             return false;
         }
+        // Before a call that starts both, neither runs.
+        let is_with = |one: usize, other: usize| self.is_of_many[one] && self.sites[one] == self.sites[other];
         let is_free = |started: &[usize], running: &[usize]| {
             started.iter().all(|site| {
-                process.0.before[*site].as_ref().is_some_and(|state| !running.iter().any(|site| state.contains(*site)))
+                let before = process.0.before[*site].as_ref();
+                let is_running =
+                    |other: &usize| before.is_some_and(|state| state.contains(*other)) || is_with(*site, *other);
+                before.is_some() && !running.iter().any(is_running)
             })
         };
         is_free(sites(first), sites(second)) && is_free(sites(second), sites(first))
