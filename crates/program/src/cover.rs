@@ -2,117 +2,19 @@
 
 use location::ClassName;
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
 
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
-use crate::lock::{LockKind, Mode};
-use crate::outline::{
-    Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, OutlineSection, SectionSet, Start,
-};
-use crate::path::MAX_STEPS;
+use crate::held::{HeldLock, Relation, from_caller, keys_from_caller, locks, outline_locks, to_callee};
+use crate::lock::LockKind;
+use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
 use crate::release::Release;
-use crate::summary::{Access, Keys, Run, Summaries, Summary};
+use crate::summary::{Access, Keys, Run, Summaries};
 use crate::thread::Threads;
 use crate::variable::{Place, Variable, Variables, holder};
 
 /// Callers further up than this are not asked.
 const MAX_CLIMB: usize = 6;
-
-/// A lock that is held, by its name in some method.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct HeldLock {
-    pub name: Name,
-    pub kind: LockKind,
-    pub mode: Mode,
-}
-
-impl HeldLock {
-    /// Whether two threads that hold these at the same time exclude each other, the names being one lock.
-    fn excludes(&self, kind: LockKind, mode: Mode) -> bool {
-        self.kind == kind && (self.mode == Mode::Exclusive || mode == Mode::Exclusive)
-    }
-}
-
-/// How a lock is reached from the object that it covers: from the object go back over some steps, then on.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Relation {
-    /// Steps from the common owner to the object; the lock is static if there is no owner.
-    object: Option<Name>,
-    lock: Name,
-    kind: LockKind,
-    mode: Mode,
-}
-
-impl Relation {
-    /// The relation between an object and a lock that are both named in one method.
-    pub fn between(object: &Name, held: &HeldLock) -> Option<Relation> {
-        Relation::by_key(object, &[], held)
-    }
-
-    /// The same of an access, which a lock of its key covers as well.
-    pub fn of(access: &Access, held: &HeldLock) -> Option<Relation> {
-        Relation::by_key(&access.base, &access.keys, held)
-    }
-
-    fn by_key(object: &Name, keys: &[Key], held: &HeldLock) -> Option<Relation> {
-        let (kind, mode) = (held.kind, held.mode);
-        let mut lock = held.name.clone();
-        if lock.is_unknown() {
-            return None;
-        }
-        if let Some(NameStep::Element(own)) = lock.steps.last()
-            && keys.contains(own)
-        {
-            lock = lock.owner().then(&[NameStep::Element(Key::TOUCHED)]);
-        }
-        if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
-            return Some(Relation { object: None, lock, kind, mode });
-        }
-        if object.start != lock.start {
-            return None;
-        }
-        let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
-        let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].into() };
-        Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind, mode })
-    }
-
-    /// Whether two threads that hold these locks of one object exclude each other.
-    pub fn excludes(&self, other: &Relation) -> bool {
-        let is_exclusive = self.mode == Mode::Exclusive || other.mode == Mode::Exclusive;
-        is_exclusive && self.kind == other.kind && self.object == other.object && self.lock == other.lock
-    }
-
-    /// Whether both are one lock, however it is held.
-    pub fn is_same_lock(&self, other: &Relation) -> bool {
-        self.kind == other.kind && self.object == other.object && self.lock == other.lock
-    }
-
-    /// The steps from the owner of both to the object, and the lock's name from there; no owner if the lock is static.
-    pub(crate) fn parts(&self) -> (Option<&[NameStep]>, &Name) {
-        (self.object.as_ref().map(|object| &*object.steps), &self.lock)
-    }
-
-    /// Whether one of the held locks is in this relation to an object of this name.
-    fn is_held(&self, object: &Name, keys: &[Key], held: &[HeldLock]) -> bool {
-        let wanted = match &self.object {
-            None => self.lock.clone(),
-            Some(suffix) => {
-                let Some(kept) = object.steps.len().checked_sub(suffix.steps.len()) else { return false };
-                if object.is_unknown() || object.steps[kept..] != suffix.steps[..] {
-                    return false;
-                }
-                let owner = Name { start: object.start, steps: object.steps[..kept].into() };
-                owner.then(&self.lock.steps)
-            }
-        };
-        let by_key = matches!(wanted.steps.last(), Some(NameStep::Element(own)) if *own == Key::TOUCHED);
-        held.iter().filter(|held| held.excludes(self.kind, self.mode)).any(|held| match held.name.steps.last() {
-            Some(NameStep::Element(own)) if by_key && keys.contains(own) => held.name.owner().same(&wanted.owner()),
-            _ => held.name.same(&wanted),
-        })
-    }
-}
 
 /// Asks about callers.
 pub struct Cover<'c> {
@@ -468,98 +370,6 @@ impl<'c> Cover<'c> {
         asked.remove(&method);
         Some(common.unwrap_or_default())
     }
-}
-
-/// The locks of some sections of an outline.
-pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
-    let open: SmallVec<[&OutlineSection; 4]> =
-        sections.iter().filter_map(|section| outline.sections.get(section)).collect();
-    let mut locks: Vec<HeldLock> = open
-        .iter()
-        .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
-        .collect();
-    for (index, section) in open.iter().enumerate() {
-        // As many locks as there are objects that each may be: `low` and `high` are `from` and `to`.
-        let is_alike = |other: &&&OutlineSection| {
-            other.kind == section.kind
-                && other.mode == section.mode
-                && other.lock.steps == section.lock.steps
-                && other.objects.len() == section.objects.len()
-                && other.objects.iter().all(|object| section.objects.contains(object))
-        };
-        let count = section.objects.len();
-        if count > 1 && open[index..].iter().filter(is_alike).count() == count {
-            locks.extend(section.objects.iter().filter_map(|object| {
-                let start = match *object {
-                    Object::Parameter(position) => Start::Parameter(position),
-                    Object::New { register, .. } => Start::New(register),
-                    Object::Event(event) => Start::Result(event),
-                    Object::Int(_) | Object::Unknown => return None,
-                };
-                let name = Name { start, steps: section.lock.steps.clone() };
-                Some(HeldLock { name, kind: section.kind, mode: section.mode })
-            }));
-        }
-    }
-    locks
-}
-
-/// A lock of the caller by all names that the callee has for it.
-fn to_callee(program: &Program, lock: HeldLock, arguments: &[Argument]) -> Vec<HeldLock> {
-    let own = lock.name.clone();
-    let Some(name) = lock.name.with_keys(|key| key.in_callee(program, arguments)) else { return Vec::new() };
-    let lock = HeldLock { name, ..lock };
-    if matches!(lock.name.start, Start::Static(_) | Start::Class(_)) {
-        return vec![lock];
-    }
-    let mut named = Vec::new();
-    for (position, argument) in arguments.iter().enumerate() {
-        let given = &argument.name;
-        let is_below = !given.is_unknown() && given.start == own.start && own.steps.starts_with(&given.steps);
-        if is_below {
-            let steps = lock.name.steps[given.steps.len()..].into();
-            let name = Name { start: Start::Parameter(position as u16), steps };
-            named.push(HeldLock { name, ..lock.clone() });
-        }
-    }
-    named
-}
-
-/// The locks of some sections of a summary.
-pub fn locks(summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
-    sections
-        .iter()
-        .map(|section| &summary.sections[section])
-        .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
-        .collect()
-}
-
-/// A name of the callee as the caller has it.
-fn from_caller(program: &Program, name: &Name, arguments: &[Argument]) -> Name {
-    let Some(name) = name.clone().with_keys(|key| key_from_caller(program, key, arguments)) else {
-        return Name::start(Start::Unknown);
-    };
-    match name.start {
-        Start::Parameter(position) => match arguments.get(usize::from(position)) {
-            Some(argument)
-                if !argument.name.is_unknown() && argument.name.steps.len() + name.steps.len() <= MAX_STEPS =>
-            {
-                argument.name.then(&name.steps)
-            }
-            _ => Name::start(Start::Unknown),
-        },
-        Start::Static(_) | Start::Class(_) => name,
-        _ => Name::start(Start::Unknown),
-    }
-}
-
-/// A key of the callee as the caller has it.
-fn key_from_caller(program: &Program, key: Key, arguments: &[Argument]) -> Option<Key> {
-    key.in_caller(|position| Key::of(program, &arguments.get(usize::from(position))?.name))
-}
-
-fn keys_from_caller(program: &Program, keys: &[Key], arguments: &[Argument]) -> Keys {
-    keys.iter().filter_map(|key| key_from_caller(program, *key, arguments)).collect()
 }
 
 /// What an access touches: an object, and which element of it.

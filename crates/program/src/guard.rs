@@ -5,7 +5,7 @@
 use location::Names;
 
 use crate::class::{FieldId, Program};
-use crate::cover::{HeldLock, Relation, outline_locks};
+use crate::held::{HeldLock, Relation, outline_locks};
 use crate::model::Section;
 use crate::outline::{Action, Name, NameStep, Start};
 use crate::path::simple_name;
