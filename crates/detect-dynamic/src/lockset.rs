@@ -210,6 +210,16 @@ impl Holds {
         Some(true)
     }
 
+    /// Whether there is no lock that is held, or will be after a `wait`.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.held.is_empty()
+    }
+
+    /// The lock that has been held for longest.
+    pub(crate) fn first(&self) -> Option<LockId> {
+        self.held.iter().find(|held| !held.waiting).map(|held| held.lock)
+    }
+
     /// Whether no lock is held.
     pub(crate) fn is_free(&self) -> bool {
         self.held.iter().all(|held| held.waiting)

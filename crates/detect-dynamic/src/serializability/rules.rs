@@ -120,7 +120,7 @@ impl Engine {
                 }
             }
             Action::Acquire { lock, mode, cause, section: _, activation: _ } => {
-                if self.hold(slot, lock, mode, cause)
+                if self.reach.threads[slot.index()].held.acquire(lock, mode, cause)
                     && self.lock_conflicts
                     && let Some(here) = self.count(slot, event)
                 {
@@ -129,7 +129,7 @@ impl Engine {
                 self.settle_section(slot, event, Some(lock));
             }
             Action::Release { lock, mode, cause } => {
-                if self.let_go(slot, lock, mode, cause)
+                if self.reach.threads[slot.index()].held.release(lock, mode, cause) == Some(true)
                     && self.lock_conflicts
                     && let Some(here) = self.count(slot, event)
                 {

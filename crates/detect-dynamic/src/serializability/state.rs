@@ -3,9 +3,10 @@
 //! Every counted event has a [`Moment`], its number in the whole run. Moments of one thread grow in program order, which
 //! is all that the tables need, and they also say how the steps of a report were interleaved.
 
-use trace::{LockId, Mode, SiteId, ThreadId, UnitId};
+use trace::{LockId, SiteId, ThreadId, UnitId};
 
 use super::paths::PathId;
+use crate::lockset::Holds;
 
 /// The number of an event in the run, from 1. 0 stands before all events.
 pub(super) type Moment = u64;
@@ -206,22 +207,13 @@ pub(super) struct OpenUnit {
     pub(super) site: SiteId,
 }
 
-#[derive(Clone, Copy)]
-pub(super) struct Held {
-    pub(super) lock: LockId,
-    pub(super) mode: Mode,
-    pub(super) depth: u32,
-    /// Given up by `wait`, to be taken again at the same depth.
-    pub(super) waiting: bool,
-}
-
 /// One thread. Owned by its slot; the slot outlives the thread.
 pub(super) struct Thread {
     pub(super) id: ThreadId,
     pub(super) columns: Vec<ColumnId>,
     pub(super) units: Vec<OpenUnit>,
     pub(super) section: Option<ColumnId>,
-    pub(super) held: Vec<Held>,
+    pub(super) held: Holds,
     /// The last counted event.
     pub(super) last: (Moment, SiteId),
     /// Starts of this thread that its next counted event comes after.
@@ -244,7 +236,7 @@ impl Thread {
             columns: Vec::new(),
             units: Vec::new(),
             section: None,
-            held: Vec::new(),
+            held: Holds::default(),
             last: (0, SiteId(0)),
             starts: Vec::new(),
             arms: Vec::new(),
@@ -253,9 +245,5 @@ impl Thread {
             left_out: false,
             violated: Vec::new(),
         }
-    }
-
-    pub(super) fn holds(&self) -> bool {
-        self.held.iter().any(|held| !held.waiting)
     }
 }

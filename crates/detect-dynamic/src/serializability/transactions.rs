@@ -1,10 +1,11 @@
 //! Where transactions begin and end: units, sections outside them, and what is open when a thread or the trace ends.
 
-use trace::{Cause, Event, LockId, Mode, UnitId};
+use trace::{Event, LockId, UnitId};
 
 use super::reach::Checks;
 use super::rules::Engine;
-use super::state::{Extent, Held, OpenUnit, Slot};
+use super::state::{Extent, OpenUnit, Slot};
+use crate::lockset::Holds;
 
 impl Engine {
     pub(super) fn begin_unit(&mut self, slot: Slot, unit: UnitId, event: &Event) {
@@ -43,58 +44,13 @@ impl Engine {
         self.reach.threads[slot.index()].units[0].column.get_or_insert(column);
     }
 
-    /// Notes an acquire; whether the lock was free of this thread before.
-    pub(super) fn hold(&mut self, slot: Slot, lock: LockId, mode: Mode, cause: Cause) -> bool {
-        let held = &mut self.reach.threads[slot.index()].held;
-        match held.iter_mut().find(|held| held.lock == lock && held.mode == mode) {
-            Some(held) if held.waiting => {
-                held.waiting = false;
-                held.depth += match cause {
-                    Cause::Wait => 0,
-                    Cause::Section => 1,
-                };
-                true
-            }
-            Some(held) => {
-                held.depth += 1;
-                false
-            }
-            None => {
-                held.push(Held { lock, mode, depth: 1, waiting: false });
-                true
-            }
-        }
-    }
-
-    /// Notes a release; whether the lock is free of this thread now. The release of a lock that is not held is nothing.
-    pub(super) fn let_go(&mut self, slot: Slot, lock: LockId, mode: Mode, cause: Cause) -> bool {
-        let held = &mut self.reach.threads[slot.index()].held;
-        let Some(index) = held.iter().position(|held| held.lock == lock && held.mode == mode && !held.waiting) else {
-            return false;
-        };
-        match cause {
-            Cause::Wait => {
-                held[index].waiting = true;
-                true
-            }
-            Cause::Section if held[index].depth > 1 => {
-                held[index].depth -= 1;
-                false
-            }
-            Cause::Section => {
-                held.remove(index);
-                true
-            }
-        }
-    }
-
     /// Outside units, the time in which a thread holds a lock is a transaction of its own, unless lock order counts.
     pub(super) fn settle_section(&mut self, slot: Slot, event: &Event, lock: Option<LockId>) {
         let thread = &mut self.reach.threads[slot.index()];
-        let wanted = !self.lock_conflicts && thread.units.is_empty() && thread.holds();
+        let wanted = !self.lock_conflicts && thread.units.is_empty() && !thread.held.is_free();
         match (wanted, thread.section) {
             (true, None) => {
-                let lock = lock.or(thread.held.iter().find(|held| !held.waiting).map(|held| held.lock));
+                let lock = lock.or(thread.held.first());
                 let extent = Extent::Section(lock.unwrap_or_default());
                 let column = self.reach.open(slot, event.site, extent, self.now + 1, Checks::Both);
                 self.reach.threads[slot.index()].section = Some(column);
@@ -112,7 +68,7 @@ impl Engine {
         let thread = &mut self.reach.threads[slot.index()];
         thread.section = None;
         thread.units.clear();
-        thread.held.clear();
+        thread.held = Holds::default();
         thread.arms.clear();
         thread.speculating = 0;
         // Youngest first, so that an inner unit is still inside the outer one.
