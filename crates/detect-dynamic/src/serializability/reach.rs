@@ -109,7 +109,16 @@ impl Reach {
         let origin = Origin { thread: self.threads[owner.index()].id, extent, site, begin };
         let ordered = checks != Checks::Alone;
         if ordered {
-            self.threads[owner.index()].left_out = self.left_out.has(origin.thread, begin);
+            let thread = &mut self.threads[owner.index()];
+            thread.left_out = self.left_out.has(origin.thread, begin);
+            // A unit that was begun in the last whole transaction, and has done nothing yet, has no part in that.
+            let (last, _) = thread.last;
+            for id in &thread.columns {
+                let column = &mut self.columns[id.index()];
+                if column.origin.begin > last {
+                    column.whole_begin = begin;
+                }
+            }
         }
         let whole_begin = match self.ordered_column(owner) {
             Some(whole) => self.columns[whole.index()].origin.begin,
