@@ -24,7 +24,13 @@ fuzz_target!(|payload: &[u8]| {
             detector.on_events(&batch);
         }
     }
-    for detector in detectors {
+    for mut detector in detectors {
+        if detector.look_again() {
+            let mut again = Reader::new(&bytes[..]).expect("it could be read before");
+            while again.next(&mut batch).is_ok() && !batch.is_empty() {
+                detector.on_events(&batch);
+            }
+        }
         detector.finish(reader.tables());
     }
 });
