@@ -54,6 +54,9 @@ impl<'w> Words<'w> {
 
     /// "`this.lock`", or a half of it.
     pub(crate) fn lock(&self, section: &SummarySection) -> String {
+        if section.lock.is_unknown() {
+            return "a lock".to_owned();
+        }
         let name = self.readable.name(&section.lock);
         match (section.kind, section.mode) {
             (LockKind::Lock | LockKind::Stamped, Mode::Shared) => format!("`{name}` (read)"),

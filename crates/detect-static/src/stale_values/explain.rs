@@ -129,7 +129,9 @@ impl<'t> Telling<'t> {
         let second = if later_is_unknown { self.event(write.event) } else { self.section(later) };
         let sections = SectionPair { first: self.section(section), second };
         let mut finding = self.finding(rule, message, steps, fix, [stale.variable, stale.written]);
-        finding.locks.insert(words.readable.name(&section.lock));
+        if !section.lock.is_unknown() {
+            finding.locks.insert(words.readable.name(&section.lock));
+        }
         finding.interleaving = vec![1, 2, 3, 4];
         finding.sections = Some(sections);
         finding

@@ -1,5 +1,6 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
+use program::model::State;
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
@@ -150,6 +151,7 @@ impl Looking<'_> {
                     let candidate =
                         |(first, second)| Stale { read, write: write_id, first, second, how, variable, written };
                     found.extend(self.section_pairs(read, write, influence).into_iter().map(candidate));
+                    found.extend(self.asked_of_each(how, read, write, influence).map(candidate));
                 }
             }
         }
@@ -313,6 +315,28 @@ impl Looking<'_> {
             pairs.clear();
         }
         pairs
+    }
+
+    /// Where all elements are asked about what then one of them becomes, each under a lock of its own: who does the same
+    /// with another element at that time goes by what this one is about to change.
+    fn asked_of_each(&self, how: Use, read: AccessId, write: &Access, influence: &Influence) -> Option<(usize, usize)> {
+        let read = self.access(read);
+        let is_value = matches!(read.member, Member::Field(_) | Member::State(State::Value));
+        let is_one = how == Use::Decides
+            && is_value
+            && read.is_of_each
+            && !write.is_of_each
+            && read.member == write.member
+            && read.event != write.event;
+        let is_alone = || {
+            read.held.intersection(write.held).is_empty()
+                && self.cover().held_by_callers(self.method).is_empty()
+                && run_at_once(self.whole, self.method, self.method)
+                && self.may_come_before(read, write)
+        };
+        let first = influence.ended.iter().find(|section| is_one && read.held.contains(*section))?;
+        let second = write.held.iter().next()?;
+        is_alone().then_some((first, second))
     }
 
     /// Whether the code has a way from one access to the other: a task that was started before does not get what is
