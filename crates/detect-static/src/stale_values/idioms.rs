@@ -140,7 +140,7 @@ impl Looking<'_> {
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
-            Use::Written | Use::Found => {
+            Use::Written | Use::Found | Use::Stepped => {
                 stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
             }
         }

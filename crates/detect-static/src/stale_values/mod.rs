@@ -24,6 +24,7 @@ mod replaced;
 mod rules;
 mod skew;
 mod stamps;
+mod stepped;
 mod strict;
 mod validated;
 mod way;

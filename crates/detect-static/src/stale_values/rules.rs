@@ -19,6 +19,8 @@ pub(super) enum Use {
     Decides,
     /// What it led to is changed, and may be out of its container by then.
     Found,
+    /// It is a step of one's own, and what came of it is asked when others may have taken theirs.
+    Stepped,
 }
 
 /// A read whose section has ended, and the write that it reaches.
@@ -157,6 +159,7 @@ impl Looking<'_> {
         }
         found.extend(self.waits());
         found.extend(self.replaced());
+        found.extend(self.stepped());
         found
     }
 
@@ -360,7 +363,7 @@ impl Looking<'_> {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && belong_together()
-            && (stale.how == Use::Found || !idioms::is_correct(self, stale))
+            && (matches!(stale.how, Use::Found | Use::Stepped) || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 
@@ -419,8 +422,8 @@ impl Looking<'_> {
         match stale.how {
             Use::Written => variables.meet(stale.variable, stale.written),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
-            // Somebody asks the one to decide on the other.
-            Use::Found => true,
+            // Somebody asks the one to decide on the other; or it is one.
+            Use::Found | Use::Stepped => true,
         }
     }
 
