@@ -2,9 +2,9 @@
 //! if (left.get() == 0) finish();`. When others take theirs in between, two find that they were the last, or nobody does.
 
 use program::Variable;
-use program::ir::CallKind;
+use program::ir::{Arithmetic, CallKind, Op};
 use program::model::State;
-use program::outline::{Action, Event, EventId, Member, Origin, Outline};
+use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline};
 use program::summary::{Access, AccessId, Root};
 
 use super::rules::{Looking, Stale, Use};
@@ -19,8 +19,9 @@ impl Looking<'_> {
             for (index, answer) in self.summary.accesses.iter().enumerate() {
                 let Some((first, second)) = self.asked_later(outline, step, answer) else { continue };
                 let Some(variable) = self.shared(step) else { continue };
-                if self.decides_once(outline, answer.event, variable)
+                if self.decides_once(outline, answer.event, step.event, variable)
                     && run_at_once(self.whole, self.method, self.method)
+                    && self.is_count(step)
                 {
                     let write = AccessId(index as u32);
                     found.push(Stale {
@@ -52,6 +53,24 @@ impl Looking<'_> {
         })
     }
 
+    /// Whether a step is one up or down, and not some other change of what was there.
+    fn is_count(&self, step: &Access) -> bool {
+        let program = self.whole.program;
+        if let Member::State(_) = step.member {
+            return self.way_of(step).is_some();
+        }
+        let method = self.whole.calls.hierarchy.resolve_name(program, step.spot.method);
+        let Some(Ok(Some(body))) = method.map(|method| program.body(method)) else { return false };
+        let stored = body.instructions().find_map(|(_, instruction)| match instruction.op {
+            Op::PutField { value, .. } | Op::PutStatic { value, .. } if instruction.pc == step.spot.pc => Some(value),
+            _ => None,
+        });
+        stored.is_some_and(|stored| match *body.op(stored) {
+            Op::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, _, by) => matches!(body.op(by), Op::Constant(_)),
+            _ => false,
+        })
+    }
+
     /// The section of a step, and the later one in which the outcome is asked.
     fn asked_later(&self, outline: &Outline, step: &Access, answer: &Access) -> Option<(usize, usize)> {
         let is_later = !answer.is_write
@@ -65,7 +84,7 @@ impl Looking<'_> {
 
     /// Whether an answer says, by being one very value, that something is done which is not to be done twice. What asks
     /// first whether it is the one to do it may be asked to twice.
-    fn decides_once(&self, outline: &Outline, answer: EventId, variable: Variable) -> bool {
+    fn decides_once(&self, outline: &Outline, answer: EventId, step: EventId, variable: Variable) -> bool {
         let is_from = |condition: u32, wanted: &dyn Fn(EventId) -> bool| {
             let mut sources = outline.conditions[condition as usize].sources.iter();
             sources.any(|source| matches!(source.origin, Origin::Event(event) if wanted(event)))
@@ -74,14 +93,17 @@ impl Looking<'_> {
             let mut accesses = self.summary.accesses.iter();
             accesses.any(|access| access.event == event && access.is_write && self.variable(access) != Some(variable))
         };
-        (0..).zip(&outline.events).any(|(number, event)| {
-            event
-                .control
-                .iter()
-                .any(|on| !outline.conditions[*on as usize].is_by_size && is_from(*on, &|one| one == answer))
-                && !event.control.iter().any(|on| is_from(*on, &is_claim))
-                && self.is_act(EventId(number), event)
-        })
+        // Whether there is another step is asked by who goes on as long as there is something.
+        let is_step = outline.events[step.index()].control.iter().any(|on| is_from(*on, &|one| one == answer));
+        !is_step
+            && (0..).zip(&outline.events).any(|(number, event)| {
+                event
+                    .control
+                    .iter()
+                    .any(|on| !outline.conditions[*on as usize].is_by_size && is_from(*on, &|one| one == answer))
+                    && !event.control.iter().any(|on| is_from(*on, &is_claim))
+                    && self.is_act(EventId(number), event)
+            })
     }
 
     /// Whether it makes a difference if something is done twice: it adds to something, or nobody knows what it does.
@@ -114,6 +136,13 @@ fn is_asked(outline: &Outline, step: EventId) -> bool {
     sources.any(|source| source.origin == Origin::Event(step))
 }
 
+/// Whether it is an amount of one object, not of any element of something.
 fn is_amount(access: &Access) -> bool {
-    matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(State::Value))
+    match access.member {
+        Member::Static(_) => true,
+        Member::Field(_) | Member::State(State::Value) => {
+            !access.base.is_unknown() && !access.base.steps.contains(&NameStep::Some)
+        }
+        Member::Elements | Member::State(_) => false,
+    }
 }
