@@ -70,6 +70,10 @@ pub(super) fn is_contended(
     {
         return false;
     }
+    if !here.is_empty() && here.iter().all(|process| sharings.is_written_by_own_task(variable.field(), part, *process))
+    {
+        return false;
+    }
     let writes = sharings.accesses(variable.field()).iter();
     let mut writes = writes.filter(|access| access.is_write && access.part == part && !access.is_initial);
     let is_written = writes.any(|write| is_written_at(write.at));

@@ -29,6 +29,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_converted(stale)
         || looking.is_asked_after(stale, write)
         || looking.is_begun_anew(stale, write)
+        || looking.is_in_phases(stale, write)
 }
 
 /// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever

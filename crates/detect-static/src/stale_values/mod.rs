@@ -20,6 +20,7 @@ mod harmless;
 mod idioms;
 mod kept;
 mod orphaned;
+mod phases;
 mod replaced;
 mod rules;
 mod skew;
