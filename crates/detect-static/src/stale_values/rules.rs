@@ -317,7 +317,7 @@ impl Looking<'_> {
 
     /// Whether the code has a way from one access to the other: a task that was started before does not get what is
     /// read later.
-    fn may_come_before(&self, read: &Access, write: &Access) -> bool {
+    pub(super) fn may_come_before(&self, read: &Access, write: &Access) -> bool {
         let outline = self.whole.summaries.outline(self.method);
         outline.is_none_or(|outline| outline.may_follow(read.event, write.event))
     }
