@@ -87,12 +87,13 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
         told.variable == stale.variable
             && (lock(told) == lock(stale) || told.read == stale.read || told.write == stale.write)
     };
+    let is_crosswise = |stale: &Stale| skewed.contains(stale) && looking.is_mirrored(stale, &elsewhere.decided);
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
         let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
             && looking.is_wrong(&stale, belong_together)
-            && looking.standing(&stale, skewed.contains(&stale)) == wanted
+            && looking.standing(&stale, is_crosswise(&stale)) == wanted
         {
             kept.push(stale);
         }
