@@ -90,12 +90,13 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
         told.variable == stale.variable
             && (lock(told) == lock(stale) || told.read == stale.read || told.write == stale.write)
     };
+    let is_crosswise = |stale: &Stale| skewed.contains(stale) && looking.is_mirrored(stale, &elsewhere.decided);
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
         let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
             && looking.is_wrong(&stale, belong_together)
-            && looking.standing(&stale, skewed.contains(&stale)) == wanted
+            && looking.standing(&stale, is_crosswise(&stale)) == wanted
         {
             kept.push(stale);
         }
@@ -344,7 +345,7 @@ impl Looking<'_> {
 
     /// Whether the code has a way from one access to the other: a task that was started before does not get what is
     /// read later.
-    fn may_come_before(&self, read: &Access, write: &Access) -> bool {
+    pub(super) fn may_come_before(&self, read: &Access, write: &Access) -> bool {
         let outline = self.whole.summaries.outline(self.method);
         outline.is_none_or(|outline| outline.may_follow(read.event, write.event))
     }
