@@ -8,7 +8,7 @@ use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 use super::orphaned::Dropped;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, skew};
-use crate::threads::run_at_once;
+use crate::threads::{is_of_this, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -389,6 +389,7 @@ impl Looking<'_> {
                 self.method,
                 self.access(stale.write).event,
                 stale.variable,
+                is_of_this(&self.access(stale.read).base, stale.variable),
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
             )
     }
