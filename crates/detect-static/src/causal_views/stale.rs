@@ -4,6 +4,7 @@
 use program::model::{State, only_adds};
 use program::outline::{Action, EventId, Member, NameStep, Origin, Outline, Sources};
 use program::summary::{Access, AccessId, Root, Summary};
+use program::thread::{EntryId, EntryKind};
 use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::paper::left;
@@ -243,13 +244,17 @@ impl Asking<'_> {
     }
 
     /// Whether the lock is there for threads. Old collections and buffers lock whether one wants it or not; that counts
-    /// where the class that has them takes locks of its own.
+    /// where the class that has them takes locks of its own, and where threads are known that come there.
     fn is_for_threads(&self, stale: &Flow, read: &Access, seen: &Item) -> bool {
         let section = &self.summary.sections[stale.first];
         let is_by_habit = section.kind == LockKind::Monitor && section.spot == read.spot;
         let program = self.whole.program;
         let class = program.class_of_field(seen.variable.field());
-        !is_by_habit || program.methods_of(class).any(|method| program.may_lock(method))
+        let threads = self.whole.threads();
+        let is_known = |entry: &EntryId| threads.entry(*entry).kind != EntryKind::Callers;
+        !is_by_habit
+            || program.methods_of(class).any(|method| program.may_lock(method))
+            || threads.of_method(self.method).iter().any(is_known)
     }
 
     /// A write by another thread; of a collection, one that may make it smaller.

@@ -3,7 +3,7 @@
 use program::model::State;
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
+use program::{Cover, HeldLock, LockKind, MethodId, Place, Relation, Variable, Whole};
 
 use super::orphaned::Dropped;
 use super::skew::Decided;
@@ -422,11 +422,39 @@ impl Looking<'_> {
     fn belong_together(&self, stale: &Stale) -> bool {
         let variables = &self.whole.variables;
         match stale.how {
-            Use::Written => variables.meet(stale.variable, stale.written),
+            Use::Written => variables.meet(stale.variable, stale.written) || self.is_derived(stale),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
             // Somebody asks the one to decide on the other; or it is one.
             Use::Found | Use::Stepped => true,
         }
+    }
+
+    /// Whether what is written is always made of the other one, by whoever has changed that: of two who do so at once, the
+    /// one with the older data may come last.
+    fn is_derived(&self, stale: &Stale) -> bool {
+        let is_made_of_it = |place: &Place| {
+            let Some(looking) = Looking::at(self.whole, place.method) else { return false };
+            let write = &looking.summary.accesses[place.access.index()];
+            write.value.iter().any(|influence| match influence.root {
+                Root::Access(read) => looking.variable(looking.access(read)) == Some(stale.variable),
+                Root::Parameter(_) => false,
+            })
+        };
+        let changes = |method: MethodId| {
+            let summary = self.whole.summaries.summary(method);
+            summary.is_some_and(|summary| {
+                summary.accesses.iter().any(|access| {
+                    access.is_write && !access.held.is_empty() && self.variable(access) == Some(stale.variable)
+                })
+            })
+        };
+        let program = self.whole.program;
+        let is_of_class = |caller: &&MethodId| program.class_of(**caller) == program.class_of(self.method);
+        let mut callers = self.whole.calls.callers(self.method).iter();
+        stale.variable != stale.written
+            && run_at_once(self.whole, self.method, self.method)
+            && (changes(self.method) || callers.any(|caller| is_of_class(&caller) && changes(*caller)))
+            && self.whole.variables.writers(stale.written).iter().all(is_made_of_it)
     }
 
     pub(super) fn cover(&self) -> Cover<'_> {

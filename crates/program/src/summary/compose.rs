@@ -13,8 +13,8 @@ use super::{
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{
-    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Origin, Outline, SectionSet, Sources,
-    Start, Steps,
+    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Origin, Outline, SectionSet,
+    Sources, Start, Steps,
 };
 use crate::path::MAX_STEPS;
 
@@ -381,7 +381,18 @@ impl Composing<'_, '_> {
     }
 
     fn results(&mut self) {
-        self.summary.result = self.influences(&self.outline.result);
+        let mut result = Gathering::default();
+        self.gather(&mut result, &self.outline.result);
+        for object in &self.outline.returned {
+            // What was put into it by way of calls, too.
+            let start = match *object {
+                Object::New { register, .. } => Start::New(register),
+                Object::Event(event) => Start::Result(event),
+                _ => continue,
+            };
+            result.add_all(&self.contents(&Name::start(start), SectionSet::default()));
+        }
+        self.summary.result = result.finish();
         self.summary.refusals = self.refusals();
         self.summary.awaited = self.awaited_for();
         self.summary.hands_over = self.hands_over();
