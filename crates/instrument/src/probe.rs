@@ -13,6 +13,8 @@ pub struct ProbeMethod {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Probe {
     Read,
+    /// Several reads of fields of one object.
+    Reads,
     Write,
     WriteReference,
     ReadStatic,
@@ -57,6 +59,7 @@ pub(crate) enum Probe {
 /// All that the class with the probes must have.
 pub const PROBES: &[ProbeMethod] = &[
     method("read", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
+    method("reads", "(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;IIIIII)V"),
     method("write", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("writeReference", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("readStatic", "(Ljava/lang/Object;II)V"),

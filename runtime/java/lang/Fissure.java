@@ -151,6 +151,59 @@ public final class Fissure {
         FissureFilter.field(s, o, ref, site, false);
     }
 
+    /**
+     * Reads of up to four fields of one object, where nothing between them could order threads; -1 is no field. Their sites
+     * follow on each other. Those behind the first {@code sure} happen only if there is another object.
+     */
+    @ForceInline
+    public static void reads(
+            Object o, Object other, Object thread, int sure, int a, int b, int c, int d, int site) {
+        if (o == null) {
+            return;
+        }
+        FissureThread s = (FissureThread) thread;
+        if (other == null || !areKept(s, o, a, b, c, d)) {
+            readEach(o, s, other == null ? sure : 4, a, b, c, d, site);
+        }
+    }
+
+    /** Whether enough reads of all these fields were kept, or nobody else can know the object. */
+    @ForceInline
+    private static boolean areKept(FissureThread s, Object o, int a, int b, int c, int d) {
+        long both = FissureRefs.offsets(a);
+        int offset = (int) both;
+        int offset2 = (int) FissureRefs.offsets(b);
+        int offset3 = c < 0 ? offset2 : (int) FissureRefs.offsets(c);
+        int offset4 = d < 0 ? offset3 : (int) FissureRefs.offsets(d);
+        if (offset <= 0 || offset2 <= 0 || offset3 <= 0 || offset4 <= 0) {
+            return false;
+        }
+        long word = U.getLong(o, offset);
+        long word2 = U.getLong(o, offset2);
+        long word3 = c < 0 ? word2 : U.getLong(o, offset3);
+        long word4 = d < 0 ? word3 : U.getLong(o, offset4);
+        if ((word | word2 | word3 | word4) == 0) {
+            return U.getLong(o, both >>> 32) == s.fresh;
+        }
+        return s.hasKept(word) && s.hasKept(word2) && (c < 0 || s.hasKept(word3)) && (d < 0 || s.hasKept(word4));
+    }
+
+    @DontInline
+    private static void readEach(Object o, FissureThread s, int count, int a, int b, int c, int d, int site) {
+        if (count > 0) {
+            read(o, s, a, site);
+        }
+        if (count > 1) {
+            read(o, s, b, site + 1);
+        }
+        if (count > 2 && c >= 0) {
+            read(o, s, c, site + 2);
+        }
+        if (count > 3 && d >= 0) {
+            read(o, s, d, site + 3);
+        }
+    }
+
     @ForceInline
     public static void write(Object o, Object thread, int ref, int site) {
         if (o == null) {
