@@ -313,6 +313,7 @@ impl Converter {
         let variable = self.variable(kind, extra, numbers[0], index);
         let action = if (operation - kind) / 3 == 0 { Action::Read { variable } } else { Action::Write { variable } };
         let order = match *rest {
+            [] if operation - kind == record::READ_AGAIN => Order::Again,
             [] => Order::Free,
             [word] => {
                 let Word { thread, segment, reads, writes } = Word::new(word);

@@ -53,8 +53,11 @@ pub enum Order {
     AfterWord { thread: ThreadId, segment: u64, reads: u8, writes: u8 },
     /// A write that found its field read by many: it comes after the read that made the field so, which this word
     /// counts, and after that many reads since then, itself included. Each of them is itself [`Order::AfterWord`] with
-    /// no writes.
+    /// no writes, or [`Order::Again`].
     AfterReads { thread: ThreadId, segment: u64, reads: u8, count: u64 },
+    /// A read of a variable that is read by many, by a thread that read it since then with [`Order::AfterWord`], or had
+    /// it last before.
+    Again,
     /// A leave comes after that many arrivals of its generation.
     AfterArrivals(u32),
     /// The thread's first event comes after the event that started it.
@@ -154,6 +157,7 @@ impl Encoder {
                 bytes.put(u64::from(count));
             }
             Order::AfterStart => bytes.push(5),
+            Order::Again => bytes.push(6),
         }
     }
 
@@ -498,6 +502,7 @@ fn take_order(cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Order> {
         }
         4 => Order::AfterArrivals(cursor.u32()?),
         5 => Order::AfterStart,
+        6 => Order::Again,
         _ => return None,
     })
 }
