@@ -13,6 +13,7 @@ use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, Si
 mod calls;
 mod detours;
 mod groups;
+mod joined;
 mod loops;
 mod thread;
 mod unescaped;
@@ -58,9 +59,12 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     detours: FxHashMap<u32, (u32, u16)>,
     /// In a constructor: writes to its own object that need no probe.
     unescaped: FxHashSet<u32>,
-    /// By the position of its first read: reads that one probe tells. The others of them have none.
+    /// Reads that one probe tells with others, by position, and where it is kept whether their fields are plain.
+    joined: FxHashSet<usize>,
+    plain: Option<u16>,
+    /// By the position of its first read: the group that it begins, and the stretch of code.
     groups: FxHashMap<usize, groups::Group>,
-    grouped: FxHashSet<usize>,
+    stretches: FxHashMap<usize, Vec<usize>>,
     snippet: Snippet,
     is_edited: bool,
 }
@@ -109,8 +113,10 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             quiet: FxHashMap::default(),
             detours: FxHashMap::default(),
             unescaped: FxHashSet::default(),
+            joined: FxHashSet::default(),
+            plain: None,
             groups: FxHashMap::default(),
-            grouped: FxHashSet::default(),
+            stretches: FxHashMap::default(),
             snippet: Snippet::new(),
             is_edited: false,
         })
@@ -125,7 +131,6 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         self.keep_thread()?;
         self.mark_fresh()?;
         self.watch_whole()?;
-        self.group_reads()?;
         let families = self.context.plan.families;
         for index in 0..self.code.instruction_count() {
             let instruction = self.code.instruction(index);
@@ -173,8 +178,8 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         if kind != FieldKind::Volatile && self.unescaped.contains(&instruction.pc) {
             return Ok(());
         }
-        if self.grouped.contains(&index) {
-            return self.groups.remove(&index).map_or(Ok(()), |group| self.insert_group(&group));
+        if let Some(plain) = self.joined.contains(&index).then_some(self.plain).flatten() {
+            return self.insert_joined(instruction, index, field, plain);
         }
         // The object goes to the top: [object] or [object value] are on the stack.
         match (is_write, wide) {
@@ -192,55 +197,6 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             (_, true) => Probe::Write,
         };
         self.insert_access(instruction.pc, field, kind, is_write, probe)
-    }
-
-    fn group_reads(&mut self) -> Result<(), Failure> {
-        if !self.context.plan.joins_reads || self.thread.is_none() {
-            return Ok(());
-        }
-        let mut watched = vec![groups::Watched::Not; self.code.instruction_count()];
-        for (index, watched) in watched.iter_mut().enumerate() {
-            let instruction = self.code.instruction(index);
-            if instruction.opcode == op::GETFIELD {
-                *watched = match self.field(instruction, false)? {
-                    None => groups::Watched::Not,
-                    Some((_, FieldKind::Plain, _)) => groups::Watched::Plain,
-                    Some(_) => groups::Watched::Orders,
-                };
-            }
-        }
-        let keeps_this = !self.access.is_static() && self.code.keeps_this();
-        for group in groups::find(&self.code, &self.class.pool, keeps_this, |index| watched[index]) {
-            self.grouped.extend(&group.reads);
-            self.groups.insert(group.reads[0], group);
-        }
-        Ok(())
-    }
-
-    /// The probe for several reads, before the first of them.
-    fn insert_group(&mut self, group: &groups::Group) -> Result<(), Failure> {
-        let mut fields = [-1; groups::MOST];
-        let mut first = None;
-        for (field, &index) in fields.iter_mut().zip(&group.reads) {
-            let instruction = self.code.instruction(index);
-            let Some((number, _, _)) = self.field(instruction, false)? else { continue };
-            *field = number as i32;
-            // Their sites have numbers one after the other.
-            let site = self.site(instruction.pc, What::Read(number));
-            first.get_or_insert(site);
-        }
-        self.snippet.dup();
-        match group.other.filter(|_| group.sure < group.reads.len()) {
-            Some(other) => self.snippet.load(Kind::Reference, other),
-            None => self.snippet.dup(),
-        };
-        self.push_thread()?;
-        for number in [group.sure as i32].into_iter().chain(fields).chain(first) {
-            self.snippet.push_int(number, &mut self.class.pool)?;
-        }
-        self.call(Probe::Reads)?;
-        self.insert(self.code.instruction(group.reads[0]).pc, Place::Before);
-        Ok(())
     }
 
     fn watch_static(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {

@@ -156,55 +156,37 @@ public final class Fissure {
 
     /**
      * Reads of up to four fields of one object, where nothing between them could order threads; -1 is no field. Their sites
-     * follow on each other. Those behind the first {@code sure} happen only if there is another object.
+     * follow on each other. Those behind the first {@code sure} happen only if there is another object. If it is not
+     * known whether all fields nearby are plain, they are told one by one.
      */
     @ForceInline
     public static void reads(
-            Object o, Object other, Object thread, int sure, int a, int b, int c, int d, int site) {
+            Object o, Object other, Object thread, int plain, int sure, int a, int b, int c, int d, int site) {
         if (o == null) {
             return;
         }
+        if (plain == 0) {
+            read(o, thread, a, site);
+            return;
+        }
         FissureThread s = (FissureThread) thread;
-        if (other == null || !areKept(s, o, a, b, c, d)) {
-            readEach(o, s, other == null ? sure : 4, a, b, c, d, site);
+        if (other == null || !FissureJoined.areKept(s, o, a, b, c, d)) {
+            FissureJoined.readEach(o, s, other == null ? sure : 4, a, b, c, d, site);
         }
     }
 
-    /** Whether enough reads of all these fields were kept, or nobody else can know the object. */
+    /** A read that {@link #reads} has told if fields are plain. */
     @ForceInline
-    private static boolean areKept(FissureThread s, Object o, int a, int b, int c, int d) {
-        long both = FissureRefs.offsets(a);
-        int offset = (int) both;
-        int offset2 = (int) FissureRefs.offsets(b);
-        int offset3 = c < 0 ? offset2 : (int) FissureRefs.offsets(c);
-        int offset4 = d < 0 ? offset3 : (int) FissureRefs.offsets(d);
-        if (offset <= 0 || offset2 <= 0 || offset3 <= 0 || offset4 <= 0) {
-            return false;
+    public static void readUnless(Object o, Object thread, int plain, int ref, int site) {
+        if (plain == 0) {
+            read(o, thread, ref, site);
         }
-        long word = U.getLong(o, offset);
-        long word2 = U.getLong(o, offset2);
-        long word3 = c < 0 ? word2 : U.getLong(o, offset3);
-        long word4 = d < 0 ? word3 : U.getLong(o, offset4);
-        if ((word | word2 | word3 | word4) == 0) {
-            return U.getLong(o, both >>> 32) == s.fresh;
-        }
-        return s.hasKept(word) && s.hasKept(word2) && (c < 0 || s.hasKept(word3)) && (d < 0 || s.hasKept(word4));
     }
 
-    @DontInline
-    private static void readEach(Object o, FissureThread s, int count, int a, int b, int c, int d, int site) {
-        if (count > 0) {
-            read(o, s, a, site);
-        }
-        if (count > 1) {
-            read(o, s, b, site + 1);
-        }
-        if (count > 2 && c >= 0) {
-            read(o, s, c, site + 2);
-        }
-        if (count > 3 && d >= 0) {
-            read(o, s, d, site + 3);
-        }
+    /** 1 if these fields are known, and have words or are final. */
+    @ForceInline
+    public static int arePlain(int a, int b, int c, int d) {
+        return FissureJoined.arePlain(a, b, c, d) ? 1 : 0;
     }
 
     @ForceInline

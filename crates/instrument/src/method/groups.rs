@@ -3,7 +3,10 @@
 //! One probe before the first of them asks for all. Nothing lies between that could order threads, make an object known to
 //! others or write a field, so that other threads cannot tell in which order these reads happen, and they are of one segment
 //! unless a racing write is read in between. Where something between may throw, it is that another object is not there, and the probe is
-//! given that object: the reads behind it are then left to happen or not.
+//! given that object: the reads behind it are then told by nobody, as they do not happen.
+//!
+//! A field of a class that is not loaded yet may turn out to be volatile. So before the first probe it is asked whether all
+//! fields of the stretch are known to be plain, and if not, each read has a probe of its own.
 
 use classfile::edit::{CodeEditor, ConstantPool, op};
 use rustc_hash::FxHashSet;
@@ -11,7 +14,7 @@ use rustc_hash::FxHashSet;
 use super::calls::one_kind;
 use super::loops::{duplicate, effect};
 
-/// How many reads one probe is about.
+/// How many reads one probe is about, and how many unknown fields one question.
 pub(super) const MOST: usize = 4;
 
 /// What a read of a field is to the recorder.
@@ -19,6 +22,8 @@ pub(super) const MOST: usize = 4;
 pub(super) enum Watched {
     /// A probe that may stand elsewhere.
     Plain,
+    /// The same if the field, by its constant, is not volatile.
+    Perhaps(u16),
     /// None at all.
     Not,
     /// It may order threads.
@@ -35,13 +40,28 @@ pub(super) struct Group {
     pub(super) sure: usize,
 }
 
+/// Code that runs straight through and has groups.
+#[derive(Default)]
+pub(super) struct Joined {
+    pub(super) groups: Vec<Group>,
+    /// Reads of fields that are not known yet, one for each field.
+    pub(super) unknown: Vec<usize>,
+}
+
+impl Joined {
+    /// The first read of all.
+    pub(super) fn first(&self) -> Option<usize> {
+        self.groups.iter().map(|group| group.reads[0]).min()
+    }
+}
+
 /// All groups of at least two reads. `keeps_this` says that the first variable has `this` throughout.
 pub(super) fn find(
     code: &CodeEditor<'_>,
     pool: &ConstantPool<'_>,
     keeps_this: bool,
     mut watched: impl FnMut(usize) -> Watched,
-) -> Vec<Group> {
+) -> Vec<Joined> {
     let count = code.instruction_count();
     let mut targets: FxHashSet<u32> = code.handler_targets().collect();
     targets.extend((0..count).flat_map(|index| code.jump_targets(index)));
@@ -54,8 +74,14 @@ pub(super) fn find(
         let opcode = instruction.opcode;
         let followed = match opcode {
             op::ALOAD => instruction.bytes.get(1).map(|local| stretch.stack.push(Some((*local).into()))),
-            42..=45 => Some(stretch.stack.push(Some((opcode - 42).into()))),
-            op::DUP..=op::SWAP => Some(duplicate(opcode, &mut stretch.stack)),
+            42..=45 => {
+                stretch.stack.push(Some((opcode - 42).into()));
+                Some(())
+            }
+            op::DUP..=op::SWAP => {
+                duplicate(opcode, &mut stretch.stack);
+                Some(())
+            }
             op::GETFIELD => {
                 let field = instruction.constant().and_then(|constant| pool.field(constant));
                 let kind = field.and_then(|[_, _, descriptor]| Some(one_kind(descriptor)?.0));
@@ -97,15 +123,22 @@ struct Stretch {
     /// Variables whose objects are there, since something was read from them.
     there: FxHashSet<u16>,
     open: Vec<Group>,
-    found: Vec<Group>,
+    /// Fields that are not known, by their constants.
+    constants: Vec<u16>,
+    joined: Joined,
+    found: Vec<Joined>,
 }
 
 impl Stretch {
     fn end(&mut self) {
         self.stack.clear();
         self.there.clear();
-        let open = std::mem::take(&mut self.open);
-        self.found.extend(open.into_iter().filter(|group| group.reads.len() > 1));
+        self.constants.clear();
+        self.close(|_| true);
+        let joined = std::mem::take(&mut self.joined);
+        if !joined.groups.is_empty() {
+            self.found.push(joined);
+        }
     }
 
     fn push(&mut self, slots: usize) {
@@ -115,8 +148,17 @@ impl Stretch {
     /// `None` if nothing may go from behind this read to before it.
     fn read(&mut self, index: usize, object: Option<u16>, watched: Watched) -> Option<()> {
         let object = object.filter(|_| watched != Watched::Orders)?;
+        if let Watched::Perhaps(constant) = watched
+            && !self.constants.contains(&constant)
+        {
+            if self.constants.len() == MOST {
+                return None;
+            }
+            self.constants.push(constant);
+            self.joined.unknown.push(index);
+        }
         self.needs(object);
-        if watched == Watched::Plain {
+        if watched != Watched::Not {
             match self.open.iter_mut().find(|group| group.object == object) {
                 Some(group) => group.reads.push(index),
                 None => self.open.push(Group { object, reads: vec![index], other: None, sure: 0 }),
@@ -142,6 +184,6 @@ impl Stretch {
     fn close(&mut self, is_done: impl Fn(&Group) -> bool) {
         let (done, open) = std::mem::take(&mut self.open).into_iter().partition::<Vec<_>, _>(is_done);
         self.open = open;
-        self.found.extend(done.into_iter().filter(|group| group.reads.len() > 1));
+        self.joined.groups.extend(done.into_iter().filter(|group| group.reads.len() > 1));
     }
 }

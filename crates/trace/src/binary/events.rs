@@ -5,6 +5,7 @@
 //! is the chunk's and an order may follow. Every chunk starts anew, so that one can be read without those before it.
 
 use super::bytes::{Bytes, Cursor};
+use super::order::{Order, put_order, take_order};
 use super::rows::SLACK;
 use crate::{
     Access, Action, ActivationId, BarrierId, BranchId, Cause, Event, Interval, LockId, MethodId, Mode, ObjectId, Ran,
@@ -41,28 +42,6 @@ const UNIT_BEGIN_PLAIN: u8 = 21;
 /// In a stream: the thread's segments counted up to here, or the next one begins. No events.
 const SEGMENT: u8 = 22;
 const NEXT_SEGMENT: u8 = 23;
-
-/// What a thread's stream says about the place of an event among the events of other threads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// Nothing: program order decides.
-    Free,
-    /// The turn in the sequence of all acquires and releases of this lock, from 0.
-    Turn(u64),
-    /// An access that found another thread's word on its field: it comes after the accesses that this word counts.
-    AfterWord { thread: ThreadId, segment: u64, reads: u8, writes: u8 },
-    /// A write that found its field read by many: it comes after the read that made the field so, which this word
-    /// counts, and after that many reads since then, itself included. Each of them is itself [`Order::AfterWord`] with
-    /// no writes, or [`Order::Again`].
-    AfterReads { thread: ThreadId, segment: u64, reads: u8, count: u64 },
-    /// A read of a variable that is read by many, by a thread that read it since then with [`Order::AfterWord`], or had
-    /// it last before.
-    Again,
-    /// A leave comes after that many arrivals of its generation.
-    AfterArrivals(u32),
-    /// The thread's first event comes after the event that started it.
-    AfterStart,
-}
 
 /// Writes the events of one chunk.
 pub(super) struct Encoder {
@@ -132,33 +111,7 @@ impl Encoder {
     /// The order of the event before, in a stream.
     #[inline(always)]
     pub(super) fn order(&mut self, order: Order) {
-        let bytes = &mut self.bytes;
-        match order {
-            Order::Free => bytes.push(0),
-            Order::Turn(turn) => {
-                bytes.push(1);
-                bytes.put(turn);
-            }
-            Order::AfterWord { thread, segment, reads, writes } => {
-                bytes.push(2);
-                bytes.put(u64::from(thread.0));
-                bytes.put(segment);
-                bytes.push(reads << 4 | writes & 0xf);
-            }
-            Order::AfterReads { thread, segment, reads, count } => {
-                bytes.push(3);
-                bytes.put(u64::from(thread.0));
-                bytes.put(segment);
-                bytes.push(reads << 4);
-                bytes.put(count);
-            }
-            Order::AfterArrivals(count) => {
-                bytes.push(4);
-                bytes.put(u64::from(count));
-            }
-            Order::AfterStart => bytes.push(5),
-            Order::Again => bytes.push(6),
-        }
+        put_order(&mut self.bytes, order);
     }
 
     #[inline(always)]
@@ -283,7 +236,7 @@ fn how_held(mode: Mode, cause: Cause) -> u8 {
 /// How large the ids of events may be: one that is far beyond its table is damage that the checksum did not see.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    threads: u32,
+    pub(super) threads: u32,
     variables: u32,
     locks: u32,
     sites: u32,
@@ -408,7 +361,7 @@ impl Decoder {
 }
 
 #[inline(always)]
-fn id(cursor: &mut Cursor<'_>, limit: u32) -> Option<u32> {
+pub(super) fn id(cursor: &mut Cursor<'_>, limit: u32) -> Option<u32> {
     cursor.u32().filter(|&id| id < limit)
 }
 
@@ -482,27 +435,4 @@ fn take_how_held(cursor: &mut Cursor<'_>) -> Option<(Mode, Cause)> {
     let mode = if how & 1 == 0 { Mode::Exclusive } else { Mode::Shared };
     let cause = if how & 2 == 0 { Cause::Section } else { Cause::Wait };
     Some((mode, cause))
-}
-
-fn take_order(cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Order> {
-    Some(match cursor.byte()? {
-        0 => Order::Free,
-        1 => Order::Turn(cursor.u64()?),
-        2 => {
-            let thread = ThreadId(id(cursor, limits.threads)?);
-            let segment = cursor.u64()?;
-            let counts = cursor.byte()?;
-            Order::AfterWord { thread, segment, reads: counts >> 4, writes: counts & 0xf }
-        }
-        3 => {
-            let thread = ThreadId(id(cursor, limits.threads)?);
-            let segment = cursor.u64()?;
-            let reads = cursor.byte()? >> 4;
-            Order::AfterReads { thread, segment, reads, count: cursor.u64()? }
-        }
-        4 => Order::AfterArrivals(cursor.u32()?),
-        5 => Order::AfterStart,
-        6 => Order::Again,
-        _ => return None,
-    })
 }

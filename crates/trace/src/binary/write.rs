@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::chunk::{Head, Kind, put_chunk};
-use super::events::{Encoder, Order};
+use super::events::Encoder;
+use super::order::Order;
 use super::rows::Written;
 use super::{HEADER_LENGTH, MAGIC, VERSION};
 use crate::{Event, Tables, ThreadId};
