@@ -1,6 +1,6 @@
 //! From a body to its outline.
 
-use classfile::{CallKind, HandleKind};
+use classfile::{CallKind, Constant, HandleKind};
 use location::MethodName;
 use smallvec::SmallVec;
 
@@ -14,12 +14,15 @@ use super::{
     Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Outline, OutlineSection, SectionSet,
     Shared, Start,
 };
-use crate::ir::{Body, Dynamic, Op, Value};
+use crate::ir::{Body, Dynamic, Op, Value, ValueType};
 use crate::keyed;
 use crate::lock::LockKind;
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Section, SectionKind, Sections};
 use crate::{ControlDependence, Program};
+
+/// Places where paths meet are followed so many times.
+const MAX_PHIS: usize = 12;
 
 /// The outline of one method. `matters` says which called methods deserve an event; others only pass their arguments
 /// on to their result.
@@ -80,7 +83,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
     outline.refusals = building.refusals(&control);
     outline.awaited = awaited(program, body, &outline, &in_cycle);
     outline.caught = building.caught();
-    building.results(&mut outline, &places, &flow, &control);
+    building.results(&mut outline, &places, &flow, &control, &in_cycle);
     outline
 }
 
@@ -161,7 +164,8 @@ impl<'b> Building<'b> {
         waits.collect()
     }
 
-    /// Phis that choose between constants, or between numbers that were counted to, and what decides.
+    /// Phis that choose between constants, between numbers that were counted to, or between what a loop has chosen and
+    /// another one, and what decides.
     fn choices(&self) -> Vec<(Value, SmallVec<[Value; 4]>)> {
         let counted = self.counted();
         let is_constant = |value: &Value| matches!(self.body.op(*value), Op::Constant(_));
@@ -177,7 +181,7 @@ impl<'b> Building<'b> {
             for (value, instruction) in self.body.instructions_of(block) {
                 let Op::Phi(operands) = instruction.op else { break };
                 let operands = self.body.operands(operands);
-                if !operands.iter().any(is_constant) && !is_counted(operands) {
+                if !operands.iter().any(is_constant) && !is_counted(operands) && !self.is_chosen(value, operands) {
                     continue;
                 }
                 let control = control.get_or_insert_with(|| ControlDependence::of(self.body));
@@ -202,6 +206,15 @@ impl<'b> Building<'b> {
             }
         }
         choices
+    }
+
+    /// Whether a loop has chosen an object so far, and keeps it or takes another one.
+    fn is_chosen(&self, value: Value, operands: &[Value]) -> bool {
+        matches!(self.body.instruction(value).value_type, ValueType::Reference(_))
+            && operands.iter().any(|so_far| match *self.body.op(*so_far) {
+                Op::Phi(rounds) => *so_far != value && self.body.operands(rounds).contains(&value),
+                _ => false,
+            })
     }
 
     /// By register: whether it is made of constants alone, as what a loop counts with.
@@ -292,6 +305,10 @@ impl<'b> Building<'b> {
                 Op::Call { .. } => {
                     places.event[value.index()].map_or(Start::Local(value.index() as u32), Start::Result)
                 }
+                Op::Phi(_) => {
+                    let yielded = self.only_call(value).and_then(|call| places.event[call.index()]);
+                    yielded.map_or(Start::Local(value.index() as u32), Start::Result)
+                }
                 _ => Start::Local(value.index() as u32),
             },
         };
@@ -305,6 +322,28 @@ impl<'b> Building<'b> {
             })
             .collect();
         Name { start, steps }
+    }
+
+    /// The one call that yields what a register holds where paths meet, if it is not null there: an element that a loop
+    /// has chosen.
+    fn only_call(&self, phi: Value) -> Option<Value> {
+        let mut seen: SmallVec<[Value; 8]> = SmallVec::new();
+        let mut pending: SmallVec<[Value; 8]> = smallvec::smallvec![phi];
+        let mut found = None;
+        while let Some(value) = pending.pop() {
+            let value = self.body.without_casts(value);
+            if seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            match *self.body.op(value) {
+                Op::Phi(operands) if seen.len() < MAX_PHIS => pending.extend_from_slice(self.body.operands(operands)),
+                Op::Constant(Constant::Null) => {}
+                Op::Call { .. } if found.is_none() => found = Some(value),
+                _ => return None,
+            }
+        }
+        found
     }
 
     /// A register as a key.
@@ -438,7 +477,30 @@ impl<'b> Building<'b> {
         self.body.operands(arguments).iter().map(|value| self.argument(*value, at, places, flow)).collect()
     }
 
-    fn results(&self, outline: &mut Outline, places: &Places<'_>, flow: &Flow<'_>, control: &[SmallVec<[u32; 4]>]) {
+    /// Whether a register holds an object that a loop has come by, or something around one: what is returned of these was
+    /// looked for, and tells what it was found by.
+    fn is_found(&self, value: Value, in_cycle: &[bool]) -> bool {
+        let is_element = |value: Value| {
+            let value = self.body.without_casts(value);
+            matches!(self.body.op(value), Op::Call { .. } | Op::GetField { .. } | Op::ArrayLoad { .. })
+                && matches!(self.body.instruction(value).value_type, ValueType::Reference(_))
+                && in_cycle[self.body.block_of(value).index()]
+        };
+        is_element(value)
+            || match *self.body.op(self.body.without_casts(value)) {
+                Op::Call { arguments, .. } => self.body.operands(arguments).iter().any(|given| is_element(*given)),
+                _ => false,
+            }
+    }
+
+    fn results(
+        &self,
+        outline: &mut Outline,
+        places: &Places<'_>,
+        flow: &Flow<'_>,
+        control: &[SmallVec<[u32; 4]>],
+        in_cycle: &[bool],
+    ) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
         let counted = self.counted();
@@ -453,6 +515,16 @@ impl<'b> Building<'b> {
                 for condition in &control[self.body.block_of(value).index()] {
                     for source in outline.conditions[*condition as usize].sources.clone() {
                         super::flow::add(&mut outline.result, source);
+                    }
+                }
+            }
+            if self.is_found(result, in_cycle) {
+                for condition in &control[self.body.block_of(value).index()] {
+                    let condition = &outline.conditions[*condition as usize];
+                    if in_cycle[condition.block as usize] {
+                        for source in condition.sources.clone() {
+                            super::flow::add(&mut outline.result, source);
+                        }
                     }
                 }
             }
