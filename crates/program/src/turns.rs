@@ -154,8 +154,9 @@ impl Cover<'_> {
 
     /// Where a method of a task's class is started, as a task that takes turns; none if it may be started in another way.
     pub(crate) fn turns_of(&self, method: MethodId) -> Option<Vec<Turn<'_>>> {
-        let entries = self.threads.map(|threads| threads.entries()).unwrap_or_default();
-        let Some(entry) = entries.iter().find(|entry| entry.method == Some(method)) else { return Some(Vec::new()) };
+        let Some(entry) = self.threads.and_then(|threads| threads.beginning_with(method)) else {
+            return Some(Vec::new());
+        };
         // What lambdas run is followed from where they are made.
         let name = self.program.method_name(method);
         let is_own = |task: MethodName| task.name == name.name;
