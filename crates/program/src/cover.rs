@@ -23,12 +23,14 @@ pub struct Cover<'c> {
     pub(crate) summaries: &'c Summaries,
     pub(crate) threads: Option<&'c Threads>,
     /// Whether to go by the callers that are known, even of protected methods, which others may call.
-    by_known: bool,
+    pub(crate) by_known: bool,
+    /// Whether to ask who takes tasks out of containers.
+    pub(crate) by_takers: bool,
 }
 
 impl<'c> Cover<'c> {
     pub fn new(program: &'c Program, calls: &'c Calls, summaries: &'c Summaries) -> Cover<'c> {
-        Cover { program, calls, summaries, threads: None, by_known: false }
+        Cover { program, calls, summaries, threads: None, by_known: false, by_takers: true }
     }
 
     /// Asks only about what some thread runs.

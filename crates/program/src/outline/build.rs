@@ -294,6 +294,14 @@ impl<'b> Building<'b> {
     }
 
     fn name(&self, path: &Path, places: &Places<'_>) -> Name {
+        if let Root::Value(phi) = path.root
+            && matches!(self.body.op(phi), Op::Phi(_))
+            && let Some(load) =
+                self.only_origin(phi).filter(|origin| matches!(self.body.op(*origin), Op::ArrayLoad { .. }))
+        {
+            let loaded = self.paths.of(load, load);
+            return self.name(&path.steps.iter().fold(loaded, |named, step| named.then(*step)), places);
+        }
         let start = match path.root {
             Root::This => Start::Parameter(0),
             Root::Class(class) => Start::Class(class),
@@ -306,7 +314,7 @@ impl<'b> Building<'b> {
                     places.event[value.index()].map_or(Start::Local(value.index() as u32), Start::Result)
                 }
                 Op::Phi(_) => {
-                    let yielded = self.only_call(value).and_then(|call| places.event[call.index()]);
+                    let yielded = self.only_origin(value).and_then(|call| places.event[call.index()]);
                     yielded.map_or(Start::Local(value.index() as u32), Start::Result)
                 }
                 _ => Start::Local(value.index() as u32),
@@ -324,9 +332,9 @@ impl<'b> Building<'b> {
         Name { start, steps }
     }
 
-    /// The one call that yields what a register holds where paths meet, if it is not null there: an element that a loop
-    /// has chosen.
-    fn only_call(&self, phi: Value) -> Option<Value> {
+    /// The one call or load that yields what a register holds where paths meet, if it is not null there: an element that a
+    /// loop has chosen.
+    fn only_origin(&self, phi: Value) -> Option<Value> {
         let mut seen: SmallVec<[Value; 8]> = SmallVec::new();
         let mut pending: SmallVec<[Value; 8]> = smallvec::smallvec![phi];
         let mut found = None;
@@ -339,7 +347,7 @@ impl<'b> Building<'b> {
             match *self.body.op(value) {
                 Op::Phi(operands) if seen.len() < MAX_PHIS => pending.extend_from_slice(self.body.operands(operands)),
                 Op::Constant(Constant::Null) => {}
-                Op::Call { .. } if found.is_none() => found = Some(value),
+                Op::Call { .. } | Op::ArrayLoad { .. } if found.is_none() => found = Some(value),
                 _ => return None,
             }
         }
