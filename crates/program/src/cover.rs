@@ -9,7 +9,7 @@ use crate::held::{HeldLock, Relation, from_caller, keys_from_caller, locks, outl
 use crate::lock::LockKind;
 use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
 use crate::release::Release;
-use crate::summary::{Access, Keys, Run, Summaries};
+use crate::summary::{Access, Keys, Run, Spot, Summaries};
 use crate::thread::{At, Threads};
 use crate::variable::{Place, Variable, Variables, holder};
 
@@ -23,12 +23,14 @@ pub struct Cover<'c> {
     pub(crate) summaries: &'c Summaries,
     pub(crate) threads: Option<&'c Threads>,
     /// Whether to go by the callers that are known, even of protected methods, which others may call.
-    by_known: bool,
+    pub(crate) by_known: bool,
+    /// Whether to ask who takes tasks out of containers.
+    pub(crate) by_takers: bool,
 }
 
 impl<'c> Cover<'c> {
     pub fn new(program: &'c Program, calls: &'c Calls, summaries: &'c Summaries) -> Cover<'c> {
-        Cover { program, calls, summaries, threads: None, by_known: false }
+        Cover { program, calls, summaries, threads: None, by_known: false, by_takers: true }
     }
 
     /// Asks only about what some thread runs.
@@ -82,7 +84,8 @@ impl<'c> Cover<'c> {
                     let held = locks(summary, access.held);
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
-                        let touched = Touched { object: &access.object(), keys: &access.keys };
+                        let spot = Some(access.spot);
+                        let touched = Touched { object: &access.object(), keys: &access.keys, spot };
                         self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
                     })
                 },
@@ -117,7 +120,7 @@ impl<'c> Cover<'c> {
                 self.identity(method, &section.lock) != Some(wanted)
                     || self.is_under(
                         method,
-                        Touched { object: &section.lock, keys: &[] },
+                        Touched { object: &section.lock, keys: &[], spot: None },
                         &outline_locks(outline, section.inside),
                         relation,
                         MAX_CLIMB,
@@ -150,7 +153,7 @@ impl<'c> Cover<'c> {
         climb: usize,
         asked: &mut FxHashSet<MethodId>,
     ) -> bool {
-        let Touched { object, keys } = touched;
+        let Touched { object, keys, spot } = touched;
         if relation.is_held(object, keys, held)
             || matches!(object.start, Start::New(_))
             || self.is_another(object, relation)
@@ -168,8 +171,9 @@ impl<'c> Cover<'c> {
                 is_called = true;
                 let held = self.held_at(*caller, outline, event);
                 let object = from_caller(self.program, object, arguments);
+                let object = self.in_container(*caller, event, spot, object);
                 let keys = keys_from_caller(self.program, keys, arguments);
-                let touched = Touched { object: &object, keys: &keys };
+                let touched = Touched { object: &object, keys: &keys, spot };
                 if self.is_started(*caller, outline, event) {
                     return relation.is_held(&object, &keys, &held);
                 }
@@ -198,7 +202,7 @@ impl<'c> Cover<'c> {
         if self.threads.is_none_or(|threads| threads.open.binary_search(&method).is_ok()) {
             return false;
         }
-        let touched = Touched { object: &access.object(), keys: &access.keys };
+        let touched = Touched { object: &access.object(), keys: &access.keys, spot: Some(access.spot) };
         self.outer_relations(method, touched).iter().any(|relation| {
             let mut asked = FxHashSet::default();
             self.is_under(method, touched, &[], relation, MAX_CLIMB, &mut asked)
@@ -241,6 +245,15 @@ impl<'c> Cover<'c> {
             },
             _ => outline_locks(outline, made.held),
         }
+    }
+
+    /// An object by its container, if a caller has no other name for what a callee touches than that of some call.
+    fn in_container(&self, caller: MethodId, site: usize, spot: Option<Spot>, object: Name) -> Name {
+        let (Start::Result(_) | Start::Element(_), Some(spot)) = (object.start, spot) else { return object };
+        let accesses = self.summaries.summary(caller).map(|summary| summary.accesses.as_slice()).unwrap_or_default();
+        let is_it = |access: &&Access| access.event == EventId(site as u32) && access.spot == spot;
+        let known = accesses.iter().filter(is_it).find(|access| access.within.is_some());
+        known.map_or(object, |access| access.object().into_owned())
     }
 
     /// Whether a lambda is made at a place to be started: by then all that is around the place is over.
@@ -408,4 +421,6 @@ impl<'c> Cover<'c> {
 struct Touched<'t> {
     object: &'t Name,
     keys: &'t [Key],
+    /// Where it is touched, if by an access.
+    spot: Option<Spot>,
 }

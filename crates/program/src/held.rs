@@ -43,6 +43,7 @@ impl Relation {
     /// The same of an access, which a lock of its key covers as well.
     pub fn of(access: &Access, held: &HeldLock) -> Option<Relation> {
         Relation::by_key(&access.base, &access.keys, held)
+            .or_else(|| Relation::by_key(access.within.as_ref().map(|_| access.object())?.as_ref(), &access.keys, held))
     }
 
     pub(crate) fn by_key(object: &Name, keys: &[Key], held: &HeldLock) -> Option<Relation> {

@@ -8,8 +8,10 @@ use location::{FieldName, MethodName};
 use crate::class::MethodId;
 use crate::cover::Cover;
 use crate::held::{HeldLock, from_caller};
+use crate::library::is_checked_code;
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Outline, Start};
+use crate::model::Returns;
+use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Outline, Start, Steps};
 use crate::outlines::Outlines;
 use crate::thread::At;
 
@@ -48,11 +50,15 @@ impl Cover<'_> {
                         Some(_) => return None,
                         None => {
                             let targets = self.calls.targets(self.program, *kind, *called);
-                            let [target] = targets.known() else { return None };
-                            let inner = self.outline(*target)?;
-                            let given = Object::Parameter(position as u16);
-                            let name = self.executor_of(*target, inner, given, depth)?;
-                            from_caller(self.program, &name, arguments)
+                            if !targets.known().iter().any(|target| is_checked_code(self.program, *target)) {
+                                self.taker(*called, arguments.first().filter(|_| position > 0)?)?
+                            } else {
+                                let [target] = targets.known() else { return None };
+                                let inner = self.outline(*target)?;
+                                let given = Object::Parameter(position as u16);
+                                let name = self.executor_of(*target, inner, given, depth)?;
+                                from_caller(self.program, &name, arguments)
+                            }
                         }
                     }
                 }
@@ -73,6 +79,45 @@ impl Cover<'_> {
             found = Some(name);
         }
         found.filter(|_| !outline.returned.contains(&object))
+    }
+
+    /// The thread that alone takes out what a call puts into a container, by its name where the call is.
+    fn taker(&self, put: MethodName, container: &Argument) -> Option<Name> {
+        let is_put = self.calls.model(self.program, put, put.class)?.access.writes();
+        let threads = self.threads.filter(|_| is_put && self.by_takers)?;
+        let Some(NameStep::Field(field)) = container.name.steps.last() else { return None };
+        let field = threads.library.field(*field).filter(|_| self.program.is_final_field(*field))?;
+        // A task that takes tasks out itself is not followed further.
+        let cover = Cover { by_takers: false, ..*self };
+        let mut thread: Option<Steps> = None;
+        for method in threads.library.users(field) {
+            for event in self.outline(*method).into_iter().flat_map(|outline| &outline.events) {
+                let Action::Call { method: called, arguments, .. } = &event.action else { continue };
+                let model = self.calls.model(self.program, *called, called.class);
+                let Some(taken) =
+                    arguments.first().filter(|_| model.is_some_and(|model| model.returns == Returns::Removed))
+                else {
+                    continue;
+                };
+                let is_it = matches!(taken.name.steps.last(),
+                    Some(NameStep::Field(other)) if threads.library.field(*other) == Some(field));
+                if !is_it {
+                    continue;
+                }
+                let owner = taken.name.owner();
+                let turn = cover.held_by_callers(*method).into_iter().find(|held| {
+                    held.kind == LockKind::Turn
+                        && held.name.start == owner.start
+                        && held.name.steps.starts_with(&owner.steps)
+                })?;
+                let steps: Steps = turn.name.steps[owner.steps.len()..].into();
+                if thread.as_ref().is_some_and(|known| *known != steps) {
+                    return None;
+                }
+                thread = Some(steps);
+            }
+        }
+        Some(container.name.owner().then(&thread?))
     }
 
     /// Whether the code of a lambda does nothing with what it captured but call it.
@@ -154,8 +199,9 @@ impl Cover<'_> {
 
     /// Where a method of a task's class is started, as a task that takes turns; none if it may be started in another way.
     pub(crate) fn turns_of(&self, method: MethodId) -> Option<Vec<Turn<'_>>> {
-        let entries = self.threads.map(|threads| threads.entries()).unwrap_or_default();
-        let Some(entry) = entries.iter().find(|entry| entry.method == Some(method)) else { return Some(Vec::new()) };
+        let Some(entry) = self.threads.and_then(|threads| threads.beginning_with(method)) else {
+            return Some(Vec::new());
+        };
         // What lambdas run is followed from where they are made.
         let name = self.program.method_name(method);
         let is_own = |task: MethodName| task.name == name.name;

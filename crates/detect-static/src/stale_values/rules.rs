@@ -153,7 +153,13 @@ impl Looking<'_> {
                     let write_id = AccessId(index as u32);
                     let candidate =
                         |(first, second)| Stale { read, write: write_id, first, second, how, variable, written };
-                    found.extend(self.section_pairs(read, write, influence).into_iter().map(candidate));
+                    // A call that yields the very object tells which one it is, and nothing of what is in it.
+                    let is_told_by = |second: usize| {
+                        let yielded = Start::Result(self.access(read).event);
+                        how != Use::Written || self.summary.sections[second].lock.start != yielded
+                    };
+                    let pairs = self.section_pairs(read, write, influence).into_iter();
+                    found.extend(pairs.filter(|(_, second)| is_told_by(*second)).map(candidate));
                     found.extend(self.asked_of_each(how, read, write, influence).map(candidate));
                 }
             }

@@ -1,6 +1,6 @@
 //! From a body to its outline.
 
-use classfile::{CallKind, HandleKind};
+use classfile::{CallKind, Constant, HandleKind};
 use location::MethodName;
 use smallvec::SmallVec;
 
@@ -16,11 +16,14 @@ use super::{
     Shared, Start,
 };
 use crate::Program;
-use crate::ir::{Body, Dynamic, Op, Value};
+use crate::ir::{Body, Dynamic, Op, Value, ValueType};
 use crate::keyed;
 use crate::lock::LockKind;
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Section, SectionKind, Sections};
+
+/// Places where paths meet are followed so many times.
+const MAX_PHIS: usize = 12;
 
 /// The outline of one method. `matters` says which called methods deserve an event; others only pass their arguments
 /// on to their result.
@@ -81,7 +84,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
     outline.refusals = building.refusals(&control);
     outline.awaited = awaited(program, body, &outline, &in_cycle);
     outline.caught = building.caught();
-    building.results(&mut outline, &places, &flow, &control);
+    building.results(&mut outline, &places, &flow, &control, &in_cycle);
     outline
 }
 
@@ -192,6 +195,14 @@ impl<'b> Building<'b> {
     }
 
     fn name(&self, path: &Path, places: &Places<'_>) -> Name {
+        if let Root::Value(phi) = path.root
+            && matches!(self.body.op(phi), Op::Phi(_))
+            && let Some(load) =
+                self.only_origin(phi).filter(|origin| matches!(self.body.op(*origin), Op::ArrayLoad { .. }))
+        {
+            let loaded = self.paths.of(load, load);
+            return self.name(&path.steps.iter().fold(loaded, |named, step| named.then(*step)), places);
+        }
         let start = match path.root {
             Root::This => Start::Parameter(0),
             Root::Class(class) => Start::Class(class),
@@ -202,6 +213,10 @@ impl<'b> Building<'b> {
                 Op::New(_) | Op::NewArray { .. } => Start::New(value.index() as u32),
                 Op::Call { .. } => {
                     places.event[value.index()].map_or(Start::Local(value.index() as u32), Start::Result)
+                }
+                Op::Phi(_) => {
+                    let yielded = self.only_origin(value).and_then(|call| places.event[call.index()]);
+                    yielded.map_or(Start::Local(value.index() as u32), Start::Result)
                 }
                 _ => Start::Local(value.index() as u32),
             },
@@ -216,6 +231,28 @@ impl<'b> Building<'b> {
             })
             .collect();
         Name { start, steps }
+    }
+
+    /// The one call or load that yields what a register holds where paths meet, if it is not null there: an element that a
+    /// loop has chosen.
+    fn only_origin(&self, phi: Value) -> Option<Value> {
+        let mut seen: SmallVec<[Value; 8]> = SmallVec::new();
+        let mut pending: SmallVec<[Value; 8]> = smallvec::smallvec![phi];
+        let mut found = None;
+        while let Some(value) = pending.pop() {
+            let value = self.body.without_casts(value);
+            if seen.contains(&value) {
+                continue;
+            }
+            seen.push(value);
+            match *self.body.op(value) {
+                Op::Phi(operands) if seen.len() < MAX_PHIS => pending.extend_from_slice(self.body.operands(operands)),
+                Op::Constant(Constant::Null) => {}
+                Op::Call { .. } | Op::ArrayLoad { .. } if found.is_none() => found = Some(value),
+                _ => return None,
+            }
+        }
+        found
     }
 
     /// A register as a key.
@@ -349,7 +386,30 @@ impl<'b> Building<'b> {
         self.body.operands(arguments).iter().map(|value| self.argument(*value, at, places, flow)).collect()
     }
 
-    fn results(&self, outline: &mut Outline, places: &Places<'_>, flow: &Flow<'_>, control: &[SmallVec<[u32; 4]>]) {
+    /// Whether a register holds an object that a loop has come by, or something around one: what is returned of these was
+    /// looked for, and tells what it was found by.
+    fn is_found(&self, value: Value, in_cycle: &[bool]) -> bool {
+        let is_element = |value: Value| {
+            let value = self.body.without_casts(value);
+            matches!(self.body.op(value), Op::Call { .. } | Op::GetField { .. } | Op::ArrayLoad { .. })
+                && matches!(self.body.instruction(value).value_type, ValueType::Reference(_))
+                && in_cycle[self.body.block_of(value).index()]
+        };
+        is_element(value)
+            || match *self.body.op(self.body.without_casts(value)) {
+                Op::Call { arguments, .. } => self.body.operands(arguments).iter().any(|given| is_element(*given)),
+                _ => false,
+            }
+    }
+
+    fn results(
+        &self,
+        outline: &mut Outline,
+        places: &Places<'_>,
+        flow: &Flow<'_>,
+        control: &[SmallVec<[u32; 4]>],
+        in_cycle: &[bool],
+    ) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
         let counted = counted(self.body, &self.program.names);
@@ -364,6 +424,16 @@ impl<'b> Building<'b> {
                 for condition in &control[self.body.block_of(value).index()] {
                     for source in outline.conditions[*condition as usize].sources.clone() {
                         super::flow::add(&mut outline.result, source);
+                    }
+                }
+            }
+            if self.is_found(result, in_cycle) {
+                for condition in &control[self.body.block_of(value).index()] {
+                    let condition = &outline.conditions[*condition as usize];
+                    if in_cycle[condition.block as usize] {
+                        for source in condition.sources.clone() {
+                            super::flow::add(&mut outline.result, source);
+                        }
                     }
                 }
             }

@@ -4,9 +4,10 @@ use location::Names;
 use smallvec::SmallVec;
 
 use crate::ControlDependence;
-use crate::ir::{Block, BlockId, Body, Op, Value};
+use crate::ir::{Block, BlockId, Body, Op, Value, ValueType};
 
-/// The phis of a body that choose between constants, or between numbers that were counted to.
+/// The phis of a body that choose between constants, between numbers that were counted to, or between what a loop has
+/// chosen and another one.
 pub(super) struct Choices<'c> {
     pub(super) body: &'c Body,
     /// By register: see [`counted`].
@@ -34,6 +35,16 @@ impl Choices<'_> {
         operands.iter().any(|value| matches!(self.body.op(*value), Op::Constant(_)))
             || operands.iter().all(|value| self.counted[value.index()])
                 && (self.is_either(operands) || self.is_tally(phi))
+            || self.is_chosen(phi, operands)
+    }
+
+    /// Whether a loop has chosen an object so far, and keeps it or takes another one.
+    fn is_chosen(&self, phi: Value, operands: &[Value]) -> bool {
+        matches!(self.body.instruction(phi).value_type, ValueType::Reference(_))
+            && operands.iter().any(|so_far| match *self.body.op(*so_far) {
+                Op::Phi(rounds) => *so_far != phi && self.body.operands(rounds).contains(&phi),
+                _ => false,
+            })
     }
 
     /// What the conditions compare that lead to one predecessor of a block and not to another.

@@ -3,6 +3,8 @@
 //! Found on demand, since few methods are ever asked. A phi is no meeting: it has one value or the other. Nor is text:
 //! what is put into a string is told to people, and nobody decides by it.
 
+use classfile::CallKind;
+use location::MethodName;
 use smallvec::SmallVec;
 
 use super::build::Building;
@@ -64,6 +66,7 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
         }
     }
     finding.joint_decisions(&mut found);
+    finding.told(program, &places, &mut found);
     found
 }
 
@@ -108,6 +111,53 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
         parts
     }
 
+    /// What an object of the program is told bit by bit by whoever has just made it: `builder.host(a).port(b)`.
+    fn told(&self, program: &Program, places: &super::flow::Places<'_>, found: &mut Vec<Meeting>) {
+        let mut objects: Vec<(Value, Vec<(Value, Value)>)> = Vec::new();
+        for (at, instruction) in self.body.instructions() {
+            let Op::Call { kind, method, arguments } = instruction.op else { continue };
+            let [object, part] = *self.body.operands(arguments) else { continue };
+            let is_telling = kind != CallKind::Static
+                && method.name != places.constructor
+                && (yields(program, method) == "V" || is_passed_on(program, method));
+            let object = self.told_object(program, object);
+            let is_new = match self.body.op(object) {
+                Op::New(_) => true,
+                Op::Call { kind, .. } => *kind == CallKind::Static,
+                _ => false,
+            };
+            let is_own = program.class(method.class).is_some_and(|class| program.is_checked(class));
+            if !is_telling || !is_new || !is_own {
+                continue;
+            }
+            match objects.iter_mut().find(|(known, _)| *known == object) {
+                Some((_, parts)) => parts.push((at, part)),
+                None => objects.push((object, vec![(at, part)])),
+            }
+        }
+        for (_, parts) in objects {
+            let sides: SmallVec<[Sources; 2]> =
+                parts.iter().map(|(at, part)| (self.sources)(*part, *at)).filter(|side| !side.is_empty()).collect();
+            if let (Some((last, _)), true) = (parts.last(), sides.len() > 1) {
+                let pc = self.body.instruction(*last).pc;
+                found.push(Meeting { kind: MeetingKind::Object, pc, line: self.body.line(pc), sides });
+            }
+        }
+    }
+
+    /// The object that is told something, behind calls that yield it again.
+    fn told_object(&self, program: &Program, object: Value) -> Value {
+        let mut object = self.body.without_casts(object);
+        while let Op::Call { kind, method, arguments } = *self.body.op(object)
+            && kind != CallKind::Static
+            && is_passed_on(program, method)
+            && let Some(receiver) = self.body.operands(arguments).first()
+        {
+            object = self.body.without_casts(*receiver);
+        }
+        object
+    }
+
     /// `a() && b()`: two branches, the second of which runs by decision of the first, with a way out in common.
     fn joint_decisions(&self, found: &mut Vec<Meeting>) {
         let control = ControlDependence::of(self.body);
@@ -143,4 +193,15 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
             }
         }
     }
+}
+
+/// What a method yields, by its descriptor.
+fn yields(program: &Program, method: MethodName) -> &str {
+    program.names.text(method.descriptor).rsplit(')').next().unwrap_or_default()
+}
+
+/// Whether a method yields an object of its own class, as those do that can be called one after the other.
+fn is_passed_on(program: &Program, method: MethodName) -> bool {
+    let class = yields(program, method).strip_prefix('L').and_then(|class| class.strip_suffix(';'));
+    class == Some(program.names.text(method.class.0))
 }

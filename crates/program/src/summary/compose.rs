@@ -64,6 +64,7 @@ impl<'c> Compose<'c> {
             element_of: vec![None; outline.events.len()],
             element_name: vec![None; outline.events.len()],
             gone_over: vec![None; outline.events.len()],
+            found: None,
             of_keys: vec![false; outline.events.len()],
             within: vec![None; outline.events.len()],
             controls: Vec::new(),
@@ -106,6 +107,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) element_name: Vec<Option<Name>>,
     /// By event: the container whose elements a stream has.
     pub(super) gone_over: Vec<Option<Box<Name>>>,
+    /// How a callee that is put in calls what it returns, and the call.
+    pub(super) found: Option<(Start, EventId)>,
     /// By event: whether it yields a map's set of keys, or something that goes over one.
     pub(super) of_keys: Vec<bool>,
     /// By event: the container that has what it yields.
@@ -400,6 +403,7 @@ impl Composing<'_, '_> {
         let returned = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         self.summary.returns = returned.or_else(|| self.one_name().filter(is_outside));
         self.summary.within = self.within_one(&self.outline.returned);
+        self.summary.found = self.found();
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()

@@ -128,6 +128,10 @@ impl Composing<'_, '_> {
                 None => Name::start(Start::Unknown),
             },
             Start::Static(_) | Start::Class(_) => Name::start(name.start),
+            // What the callee returns is called by the call here.
+            Start::Result(_) | Start::Element(_) if self.is_found(name) => {
+                Name::start(self.found.map_or(Start::Unknown, |(_, call)| Start::Result(call)))
+            }
             Start::New(_) | Start::Result(_) | Start::Element(_) | Start::Local(_) | Start::Unknown => {
                 Name::start(Start::Unknown)
             }
@@ -137,6 +141,11 @@ impl Composing<'_, '_> {
             Some(name) => self.settle(&extend_by(&start, &name.steps)),
             None => Name::start(Start::Unknown),
         }
+    }
+
+    /// Whether a callee's name is that of what it returns.
+    fn is_found(&self, name: &Name) -> bool {
+        self.found.is_some_and(|(found, _)| found == name.start)
     }
 
     /// A callee's key from this method's side.
@@ -153,7 +162,7 @@ impl Composing<'_, '_> {
         let own = &access.base;
         let is_some = |step: &NameStep| if matches!(step, NameStep::Element(_)) { NameStep::Some } else { *step };
         let steps = own.steps.iter().map(is_some);
-        match &access.within {
+        match access.within.as_ref().filter(|_| !self.is_found(own)) {
             Some(container) => {
                 let steps: SmallVec<[NameStep; 4]> = std::iter::once(NameStep::Some).chain(steps).collect();
                 extend(self.translate(container, arguments), &steps)
@@ -175,6 +184,7 @@ impl Composing<'_, '_> {
         around: Around,
         outside: Outside<'_>,
     ) {
+        self.found = callee.found.map(|found| (found, id));
         let mut held = self.sections(event.held);
         match around {
             Around::Caller => {}
@@ -246,10 +256,18 @@ impl Composing<'_, '_> {
             arguments.iter().map(|argument| self.choices(argument)).collect();
         let [mut controls, mut guards, mut awaits] =
             [&control, &asked, &awaited].map(|here| Joined { here, last: None });
+        let container = callee.within.as_ref().filter(|_| callee.found.is_some());
+        let container = container.map(|container| Box::new(self.translate(container, arguments)));
+        let container = container.filter(|container| !container.is_unknown());
         let mut last_compared: Option<(&Comparisons, bool, Comparisons)> = None;
-        for access in &callee.accesses {
+        // Code that comes after a loop may stand before the loop's own: there influences come from accesses that follow.
+        let mut early: SmallVec<[usize; 4]> = SmallVec::new();
+        for (number, access) in callee.accesses.iter().enumerate() {
             if self.is_full() {
                 break;
+            }
+            if ![&access.value, &access.address, &access.control].into_iter().all(|from| through.is_settled(from)) {
+                early.push(number);
             }
             let all_compared = match &last_compared {
                 Some((known, is_write, all)) if *is_write == access.is_write && known.is_same(&access.compared) => {
@@ -299,6 +317,7 @@ impl Composing<'_, '_> {
                 is_of_each: access.is_of_each || is_each(access),
                 within: match access.base.start {
                     Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
+                    _ if self.is_found(&access.base) => container.clone(),
                     _ => None,
                 },
                 compared: all_compared,
@@ -322,6 +341,14 @@ impl Composing<'_, '_> {
                 self.add_access(other);
             });
         }
+        for number in early {
+            let (access, Some(Some(put))) = (&callee.accesses[number], through.accesses.get(number)) else { continue };
+            let put = put.index();
+            let [value, address] = [through.of(&access.value), through.of(&access.address)];
+            let control = controls.of(&through, &access.control);
+            let put = &mut self.summary.accesses[put];
+            (put.value, put.address, put.control) = (value, address, control);
+        }
         let runs: SmallVec<[Run; 1]> = callee
             .runs
             .iter()
@@ -333,6 +360,7 @@ impl Composing<'_, '_> {
                 held: mapped(run.held, &sections).union(held),
             })
             .collect();
+        self.found = None;
         // Sections of the callee have ended when it returns; those that were open before go on.
         let own = self.brought_to(through.of(&callee.result), held);
         let question = self.brought_to(through.of(&callee.refusals), held);

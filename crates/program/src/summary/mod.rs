@@ -32,7 +32,7 @@ use location::{ClassName, MethodName};
 use smallvec::SmallVec;
 
 use crate::lock::{LockKind, Mode};
-use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet};
+use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet, Start};
 
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
@@ -208,6 +208,9 @@ pub struct Summary {
     pub returns: Option<Name>,
     /// The container that the result is an element of.
     pub within: Option<Box<Name>>,
+    /// How the method calls what it returns, or what is in the `Optional` that it returns, if that is something that it
+    /// has found.
+    pub found: Option<Start>,
     /// The class of the result, if it is always a new object of one class.
     pub makes: Option<ClassName>,
     /// It returns what it took out of a container, or a new object that it has not shown to others: the caller owns it.

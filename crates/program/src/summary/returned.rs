@@ -1,7 +1,7 @@
 //! What a method returns, where its paths return different things that are all one.
 
 use super::compose::Composing;
-use crate::outline::{Action, Argument, Member, Name, NameStep, Object};
+use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Start};
 
 impl Composing<'_, '_> {
     /// The one name of all that the method may return: what a field holds, on one path read from it, on another one
@@ -23,6 +23,31 @@ impl Composing<'_, '_> {
             Object::Parameter(_) | Object::Int(_) | Object::Unknown => false,
         };
         self.outline.returned.iter().all(is_it).then(|| one.clone())
+    }
+
+    /// How the method calls the one thing that it returns, if it returns anything.
+    pub(super) fn found(&self) -> Option<Start> {
+        let is_nothing = |event: EventId| match &self.outline.events[event.index()].action {
+            Action::Call { method, .. } => {
+                self.program.names.text(method.name) == "empty"
+                    && self.program.names.text(method.class.0).starts_with("java/util/Optional")
+            }
+            _ => false,
+        };
+        let mut found = None;
+        for object in &self.outline.returned {
+            let Object::Event(event) = *object else { return None };
+            if is_nothing(event) {
+                continue;
+            }
+            let carried = self.element_name.get(event.index()).cloned().flatten();
+            let name = carried.unwrap_or_else(|| self.settle(&Name::start(Start::Result(event))));
+            if !name.steps.is_empty() || found.is_some_and(|found| found != name.start) {
+                return None;
+            }
+            found = Some(name.start);
+        }
+        found.filter(|start| matches!(start, Start::Result(_) | Start::Element(_)))
     }
 
     /// Whether something that the method makes is put into the field that a name ends with: by the method itself, or by

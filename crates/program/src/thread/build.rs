@@ -70,7 +70,10 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         .collect();
     let started = sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
     let turns = sites.starts.iter().filter_map(|site| Some((site.at, site.taking_turns?))).collect();
+    let number = |(index, entry): (usize, &Entry)| Some((entry.method?, EntryId(index as u32)));
+    let by_method = entries.iter().enumerate().filter_map(number).collect();
     Threads {
+        by_method,
         turns,
         entries,
         rows,

@@ -121,6 +121,7 @@ pub struct Threads {
     unknown_starts: Vec<StartSite>,
     /// Where lambdas are made that are started.
     pub(crate) started: FxHashSet<At>,
+    by_method: FxHashMap<MethodId, EntryId>,
     /// Calls that start a task on an executor of one thread, with its position among the arguments.
     turns: FxHashMap<At, u16>,
     /// What code that is not here may call, in order.
@@ -142,6 +143,11 @@ impl Threads {
 
     pub fn entry(&self, entry: EntryId) -> &Entry {
         &self.entries[entry.index()]
+    }
+
+    /// The entry that begins with a method.
+    pub(crate) fn beginning_with(&self, method: MethodId) -> Option<&Entry> {
+        self.by_method.get(&method).map(|entry| self.entry(*entry))
     }
 
     /// The entries that reach a method, in order.
