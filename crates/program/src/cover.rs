@@ -10,7 +10,7 @@ use crate::lock::LockKind;
 use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
 use crate::release::Release;
 use crate::summary::{Access, Keys, Run, Summaries};
-use crate::thread::Threads;
+use crate::thread::{At, Threads};
 use crate::variable::{Place, Variable, Variables, holder};
 
 /// Callers further up than this are not asked.
@@ -18,10 +18,10 @@ const MAX_CLIMB: usize = 6;
 
 /// Asks about callers.
 pub struct Cover<'c> {
-    program: &'c Program,
-    calls: &'c Calls,
-    summaries: &'c Summaries,
-    threads: Option<&'c Threads>,
+    pub(crate) program: &'c Program,
+    pub(crate) calls: &'c Calls,
+    pub(crate) summaries: &'c Summaries,
+    pub(crate) threads: Option<&'c Threads>,
     /// Whether to go by the callers that are known, even of protected methods, which others may call.
     by_known: bool,
 }
@@ -166,15 +166,24 @@ impl<'c> Cover<'c> {
             let Some(outline) = self.summaries.outline(*caller) else { return false };
             self.call_sites(*caller, method).all(|(event, arguments)| {
                 is_called = true;
-                let held = self.held_at(outline, event);
+                let held = self.held_at(*caller, outline, event);
                 let object = from_caller(self.program, object, arguments);
                 let keys = keys_from_caller(self.program, keys, arguments);
                 let touched = Touched { object: &object, keys: &keys };
+                if self.is_started(*caller, outline, event) {
+                    return relation.is_held(&object, &keys, &held);
+                }
                 self.is_under(*caller, touched, &held, relation, climb - 1, asked)
             })
         });
         asked.remove(&method);
-        is_called && all
+        let turns = if all { self.turns_of(method) } else { None };
+        turns.is_some_and(|turns| {
+            (is_called || !turns.is_empty())
+                && turns
+                    .iter()
+                    .all(|turn| relation.is_held(&self.outside(turn, object), &[], std::slice::from_ref(&turn.held)))
+        })
     }
 
     /// Whether callers hold a lock around a method, wherever it is called, that all writers of what it touches hold, too.
@@ -204,9 +213,15 @@ impl<'c> Cover<'c> {
         for _ in 0..MAX_CLIMB {
             let mut callers = self.calls.callers(method).iter().filter(|caller| self.is_run(**caller));
             let site = callers.find_map(|caller| Some((*caller, self.call_sites(*caller, method).next()?)));
-            let Some((caller, (at, arguments))) = site else { break };
+            let Some((caller, (at, arguments))) = site else {
+                let turns = self.turns_of(method).unwrap_or_default();
+                let relations =
+                    turns.iter().filter_map(|turn| Relation::between(&self.outside(turn, &object), &turn.held));
+                found.extend(relations);
+                break;
+            };
             let Some(outline) = self.summaries.outline(caller) else { break };
-            let held = self.held_at(outline, at);
+            let held = self.held_at(caller, outline, at);
             object = from_caller(self.program, &object, arguments);
             keys = keys_from_caller(self.program, &keys, arguments);
             found.extend(held.iter().filter_map(|held| Relation::by_key(&object, &keys, held)));
@@ -216,16 +231,23 @@ impl<'c> Cover<'c> {
     }
 
     /// The locks that are held where a method is called, or where a lambda that is made there is run.
-    fn held_at(&self, outline: &Outline, site: usize) -> Vec<HeldLock> {
+    fn held_at(&self, method: MethodId, outline: &Outline, site: usize) -> Vec<HeldLock> {
         let made = &outline.events[site];
         match made.action {
             // A lambda runs where it is called, and not where it is made.
-            Action::Lambda { .. } => self
-                .runner(outline, site)
-                .map(|(at, around)| [outline_locks(outline, at.held), around].concat())
-                .unwrap_or_default(),
+            Action::Lambda { .. } => match self.runner(outline, site) {
+                Some((at, around)) => [outline_locks(outline, at.held), around].concat(),
+                None => self.turn(method, outline, site).into_iter().collect(),
+            },
             _ => outline_locks(outline, made.held),
         }
+    }
+
+    /// Whether a lambda is made at a place to be started: by then all that is around the place is over.
+    fn is_started(&self, method: MethodId, outline: &Outline, site: usize) -> bool {
+        let at = At { method, event: EventId(site as u32) };
+        matches!(outline.events[site].action, Action::Lambda { .. })
+            && self.threads.is_some_and(|threads| threads.started.contains(&at))
     }
 
     /// Whether an object is not one that the relation speaks of: what a field owns is in no other field.
@@ -355,6 +377,8 @@ impl<'c> Cover<'c> {
                         Some(above) => held.extend(above),
                         None => continue,
                     }
+                } else {
+                    held.extend(self.turn(*caller, outline, made));
                 }
                 let named: Vec<HeldLock> =
                     held.into_iter().flat_map(|lock| to_callee(self.program, lock, arguments)).collect();
@@ -368,6 +392,13 @@ impl<'c> Cover<'c> {
             }
         }
         asked.remove(&method);
+        for turn in self.turns_of(method).unwrap_or_default() {
+            let named = self.inside(&turn);
+            common = Some(match common {
+                None => named,
+                Some(known) => known.into_iter().filter(|lock| named.contains(lock)).collect(),
+            });
+        }
         Some(common.unwrap_or_default())
     }
 }

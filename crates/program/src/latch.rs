@@ -50,8 +50,7 @@ impl Whole<'_> {
 
     /// The events of an entry's own code that lead to an event, which may be in a callee.
     fn leading(&self, process: EntryId, at: At) -> Option<(&Outline, Vec<EventId>)> {
-        let run = self.threads().entry(process).method?;
-        let outline = self.outlines().get(run)?;
+        let (run, outline) = self.own_code(process)?;
         if run == at.method {
             return Some((outline, vec![at.event]));
         }
@@ -68,6 +67,21 @@ impl Whole<'_> {
         });
         let events: Vec<EventId> = events.map(|(index, _)| EventId(index as u32)).collect();
         (!events.is_empty()).then_some((outline, events))
+    }
+
+    /// The code of an entry, where it is more than a call of other code: compilers make methods that only do that.
+    fn own_code(&self, process: EntryId) -> Option<(MethodId, &Outline)> {
+        let mut run = self.threads().entry(process).method?;
+        for _ in 0..MAX_DEPTH {
+            let [Event { action: Action::Call { kind, method, .. }, .. }] = self.outlines().get(run)?.events.as_slice()
+            else {
+                break;
+            };
+            let targets = self.calls.targets(self.program, *kind, *method);
+            let [target] = targets.known() else { break };
+            run = *target;
+        }
+        Some((run, self.outlines().get(run)?))
     }
 
     fn reaches(&self, from: MethodId, to: MethodId) -> bool {
@@ -87,8 +101,7 @@ impl Whole<'_> {
 
     /// The latches that an entry's own code counts down, or waits for, and where.
     fn latches(&self, process: EntryId, kind: OrderKind) -> Vec<(EventId, Latch)> {
-        let outline = self.threads().entry(process).method.and_then(|run| Some((run, self.outlines().get(run)?)));
-        let Some((run, outline)) = outline else { return Vec::new() };
+        let Some((run, outline)) = self.own_code(process) else { return Vec::new() };
         let latch = |(index, event): (usize, &Event)| {
             let Action::Call { method, arguments, .. } = &event.action else { return None };
             let model = self.calls.model(self.program, *method, method.class)?;

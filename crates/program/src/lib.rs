@@ -40,6 +40,7 @@ mod release;
 mod section;
 mod show;
 mod texts;
+mod turns;
 mod values;
 mod variable;
 mod whole;

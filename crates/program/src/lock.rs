@@ -16,6 +16,8 @@ pub enum LockKind {
     Stamped,
     /// One operation of an object that synchronizes itself, by something that no client can hold.
     Own,
+    /// The one thread that runs tasks, which is as good as a lock that they hold. No section is on it.
+    Turn,
 }
 
 /// Whether others can hold the lock at the same time.

@@ -124,6 +124,7 @@ fn describe(section: &Section) -> &'static str {
         (SectionKind::Block(LockKind::Stamped), Mode::Shared) => "stamped read lock",
         (SectionKind::Block(LockKind::Stamped), Mode::Optimistic) => "optimistic read of",
         (SectionKind::Block(LockKind::Own), _) => "operation of",
+        (SectionKind::Block(LockKind::Turn), _) => "turn of",
     }
 }
 

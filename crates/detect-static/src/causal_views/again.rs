@@ -48,9 +48,9 @@ fn doubles(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
                 continue;
             }
             let Some(item) = Item::of(whole, method, access) else { continue };
-            let earlier = writes
-                .iter()
-                .find(|(other, known)| *known == item && summary.accesses[other.index()].event != access.event);
+            let earlier = writes.iter().find(|(other, known)| {
+                *known == item && are_two(whole, method, &summary.accesses[other.index()], access)
+            });
             let id = AccessId(index as u32);
             match earlier {
                 Some((first, _)) if found.iter().all(|(variable, _)| *variable != item.variable) => {
@@ -61,6 +61,15 @@ fn doubles(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
         }
     }
     found
+}
+
+/// Whether two writes are two steps that follow each other, and not of the same element.
+fn are_two(whole: &Whole<'_>, method: MethodId, first: &Access, second: &Access) -> bool {
+    let Some(outline) = whole.summaries.outline(method) else { return false };
+    let is_same = !first.keys.is_empty() && first.keys == second.keys;
+    first.event != second.event
+        && !is_same
+        && (outline.may_follow(first.event, second.event) || outline.may_follow(second.event, first.event))
 }
 
 /// Whether an access touches one element, not the whole.

@@ -141,6 +141,7 @@ impl Asking<'_> {
         let (threads, outlines) = (self.whole.threads(), self.whole.outlines());
         let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
         let there = At { method: other.method, event: summary.accesses[other.first.index()].event };
+        let here = At { method: self.method, event: first.event };
         let ordered = |process: EntryId, own: &Access, by: EntryId| {
             threads.ordered(outlines, process, At { method: self.method, event: own.event }, by)
         };
@@ -150,7 +151,8 @@ impl Asking<'_> {
                     && (process == by
                         || ordered(*process, first, *by) != Some(Ordered::AfterJoin)
                             && ordered(*process, second, *by) != Some(Ordered::BeforeStart)
-                            && threads.ordered(outlines, *by, there, *process).is_none())
+                            && threads.ordered(outlines, *by, there, *process).is_none()
+                            && !self.whole.is_latched(*process, here, *by, there))
             })
         })
     }
@@ -194,7 +196,7 @@ impl Asking<'_> {
         if !is_guarded(first, theirs) || !is_guarded(second, also) {
             return false;
         }
-        let cover = self.whole.cover();
+        let cover = self.whole.cover().among(self.whole.threads());
         let mut always = locks(self.summary, around);
         // A lock by a name of the method's own may be any of those that the other section holds.
         if always.iter().any(|lock| !is_known(&lock.name)) {

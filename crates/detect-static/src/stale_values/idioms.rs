@@ -29,6 +29,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_converted(stale)
         || looking.is_asked_after(stale, write)
         || looking.is_begun_anew(stale, write)
+        || looking.is_in_phases(stale, write)
 }
 
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {
@@ -105,7 +106,7 @@ impl Looking<'_> {
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
-            Use::Written | Use::Found => {
+            Use::Written | Use::Found | Use::Stepped => {
                 stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
             }
         }

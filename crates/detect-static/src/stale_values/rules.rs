@@ -1,5 +1,6 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
+use program::model::State;
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
@@ -7,7 +8,7 @@ use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 use super::orphaned::Dropped;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, skew};
-use crate::threads::run_at_once;
+use crate::threads::{is_of_this, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -18,6 +19,8 @@ pub(super) enum Use {
     Decides,
     /// What it led to is changed, and may be out of its container by then.
     Found,
+    /// It is a step of one's own, and what came of it is asked when others may have taken theirs.
+    Stepped,
 }
 
 /// A read whose section has ended, and the write that it reaches.
@@ -151,11 +154,13 @@ impl Looking<'_> {
                     let candidate =
                         |(first, second)| Stale { read, write: write_id, first, second, how, variable, written };
                     found.extend(self.section_pairs(read, write, influence).into_iter().map(candidate));
+                    found.extend(self.asked_of_each(how, read, write, influence).map(candidate));
                 }
             }
         }
         found.extend(self.waits());
         found.extend(self.replaced());
+        found.extend(self.stepped());
         found
     }
 
@@ -316,6 +321,28 @@ impl Looking<'_> {
         pairs
     }
 
+    /// Where all elements are asked about what then one of them becomes, each under a lock of its own: who does the same
+    /// with another element at that time goes by what this one is about to change.
+    fn asked_of_each(&self, how: Use, read: AccessId, write: &Access, influence: &Influence) -> Option<(usize, usize)> {
+        let read = self.access(read);
+        let is_value = matches!(read.member, Member::Field(_) | Member::State(State::Value));
+        let is_one = how == Use::Decides
+            && is_value
+            && read.is_of_each
+            && !write.is_of_each
+            && read.member == write.member
+            && read.event != write.event;
+        let is_alone = || {
+            read.held.intersection(write.held).is_empty()
+                && self.cover().held_by_callers(self.method).is_empty()
+                && run_at_once(self.whole, self.method, self.method)
+                && self.may_come_before(read, write)
+        };
+        let first = influence.ended.iter().find(|section| is_one && read.held.contains(*section))?;
+        let second = write.held.iter().next()?;
+        is_alone().then_some((first, second))
+    }
+
     /// Whether the code has a way from one access to the other: a task that was started before does not get what is
     /// read later.
     pub(super) fn may_come_before(&self, read: &Access, write: &Access) -> bool {
@@ -337,7 +364,7 @@ impl Looking<'_> {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && belong_together()
-            && (stale.how == Use::Found || !idioms::is_correct(self, stale))
+            && (matches!(stale.how, Use::Found | Use::Stepped) || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 
@@ -362,6 +389,7 @@ impl Looking<'_> {
                 self.method,
                 self.access(stale.write).event,
                 stale.variable,
+                is_of_this(&self.access(stale.read).base, stale.variable),
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
             )
     }
@@ -396,8 +424,8 @@ impl Looking<'_> {
         match stale.how {
             Use::Written => variables.meet(stale.variable, stale.written),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
-            // Somebody asks the one to decide on the other.
-            Use::Found => true,
+            // Somebody asks the one to decide on the other; or it is one.
+            Use::Found | Use::Stepped => true,
         }
     }
 

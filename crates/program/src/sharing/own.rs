@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 
 use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId};
-use crate::outline::{Action, Object, Start};
+use crate::outline::{Action, Name, Object, Start};
 use crate::thread::{EntryId, EntryKind};
 
 impl Sharings<'_> {
@@ -48,6 +48,18 @@ impl Sharings<'_> {
         self.own_task(field, &accesses.copied().collect::<Vec<_>>()).is_some()
     }
 
+    /// Whether each process of an entry writes the field, or what it holds, of its own object alone, and nobody else
+    /// writes it at the same time: others may look. Its own looks are at its own object, too.
+    pub fn is_written_by_own_task(self, field: FieldId, part: Part, process: EntryId) -> bool {
+        let is_asked = |access: &&FieldAccess| {
+            access.part == part
+                && !access.is_initial
+                && (access.is_write || self.threads.of_method(access.at.method).contains(&process))
+        };
+        let accesses: Vec<FieldAccess> = self.accesses(field).iter().filter(is_asked).copied().collect();
+        self.own_task(field, &accesses) == Some(process)
+    }
+
     /// Whether no two processes of an entry run on one object.
     fn has_own_objects(self, id: EntryId) -> bool {
         let entry = self.threads.entry(id);
@@ -84,11 +96,12 @@ impl Sharings<'_> {
 
     fn is_through_this(self, access: &FieldAccess) -> bool {
         let Some(outline) = self.outlines.get(access.at.method) else { return false };
+        // What a field of the task's field holds is another object's.
+        let is_own =
+            |name: &Name| name.start == Start::Parameter(0) && (access.part != Part::Itself || name.steps.is_empty());
         match outline.events.get(access.at.event.index()).map(|event| &event.action) {
-            Some(Action::Read { base, .. } | Action::Write { base, .. }) => base.start == Start::Parameter(0),
-            Some(Action::Call { arguments, .. }) => {
-                arguments.first().is_some_and(|first| first.name.start == Start::Parameter(0))
-            }
+            Some(Action::Read { base, .. } | Action::Write { base, .. }) => is_own(base),
+            Some(Action::Call { arguments, .. }) => arguments.first().is_some_and(|first| is_own(&first.name)),
             _ => false,
         }
     }

@@ -69,7 +69,19 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         .map(|site| StartSite { at: site.at, line: site.line, serial: site.serial })
         .collect();
     let started = sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
-    Threads { entries, rows, orders, overlaps, unknown_starts, started, open, library, from_outside: OnceLock::new() }
+    let turns = sites.starts.iter().filter_map(|site| Some((site.at, site.taking_turns?))).collect();
+    Threads {
+        turns,
+        entries,
+        rows,
+        orders,
+        overlaps,
+        unknown_starts,
+        started,
+        open,
+        library,
+        from_outside: OnceLock::new(),
+    }
 }
 
 /// Lambdas that a method makes only for others to run them.

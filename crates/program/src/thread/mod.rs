@@ -20,7 +20,7 @@ mod times;
 
 use std::sync::OnceLock;
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::calls::Calls;
@@ -121,6 +121,8 @@ pub struct Threads {
     unknown_starts: Vec<StartSite>,
     /// Where lambdas are made that are started.
     pub(crate) started: FxHashSet<At>,
+    /// Calls that start a task on an executor of one thread, with its position among the arguments.
+    turns: FxHashMap<At, u16>,
     /// What code that is not here may call, in order.
     pub(crate) open: Vec<MethodId>,
     pub(crate) library: Library,
@@ -208,6 +210,11 @@ impl Threads {
                 !others.is_empty()
                     && others.iter().all(|other| self.ordered(outlines, *process, at, *other) == Some(wanted))
             })
+    }
+
+    /// The position of the executor among a call's arguments, if the call starts a task and the executor has one thread.
+    pub(crate) fn taking_turns(&self, call: At) -> Option<usize> {
+        self.turns.get(&call).map(|position| usize::from(*position))
     }
 
     /// Starts of tasks of which some could not be traced back to code.

@@ -94,6 +94,7 @@ impl<'f> Finder<'f> {
             // Each element is a start of its own.
             times: if serial.is_none() { Times::ManyAtOnce } else { start.times },
             serial,
+            taking_turns: None,
             kind: self.kind(start.on, serial, called),
             is_scoped: false,
             handles: elements(),

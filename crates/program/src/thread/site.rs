@@ -47,6 +47,8 @@ pub(super) struct Site {
     pub(super) is_open: bool,
     pub(super) times: Times,
     pub(super) serial: Option<Serial>,
+    /// The position of the executor among the call's arguments, if it has one thread.
+    pub(super) taking_turns: Option<u16>,
     pub(super) kind: EntryKind,
     /// All is over when the call returns.
     pub(super) is_scoped: bool,
@@ -184,11 +186,12 @@ impl Finder<'_> {
         let start = model.starts?;
         let skip = usize::from(!is_static(self.program, called, arguments));
         let argument = |index: u8| arguments.get(usize::from(index) + skip);
-        let executor = match start.on {
-            Runner::Receiver => arguments.first(),
-            Runner::Argument(index) => argument(index),
+        let position = match start.on {
+            Runner::Receiver => Some(0),
+            Runner::Argument(index) => Some(usize::from(index) + skip),
             _ => None,
         };
+        let executor = position.and_then(|position| arguments.get(position));
         let pool = executor.map_or(Threads::Many, |executor| self.pool(at.method, &executor.objects, 6));
         if pool == Threads::Caller {
             return None;
@@ -229,6 +232,7 @@ impl Finder<'_> {
                 _ => start.times,
             },
             serial,
+            taking_turns: position.filter(|_| matches!(pool, Threads::One(_))).map(|position| position as u16),
             kind,
             is_scoped: model
                 .orders
@@ -285,6 +289,7 @@ impl Finder<'_> {
             is_open,
             times: Times::ManyAtOnce,
             serial: None,
+            taking_turns: None,
             kind: EntryKind::Parallel,
             is_scoped: true,
             handles: Vec::new(),
