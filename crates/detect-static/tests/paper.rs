@@ -34,25 +34,28 @@ const TOLD: &[(&str, usize, usize)] = &[
 const FIRST_TABLE: &[(&str, &str, usize, usize)] = &[
     ("Connection", "torn_read/Connection.java", 2, 2),
     ("Coord03", "torn_write/Swap.java", 1, 1),
-    ("Local", "papers/Local.java", 1, 1),
+    ("Local", "stale_value/Local.java", 1, 1),
     ("NASA", "torn_write/RemoteAgent.java", 1, 1),
     ("Coord04", "torn_read/Coordinates.java", 1, 1),
-    ("Buffer", "papers/Buffer.java", 0, 1),
-    ("DoubleCheck", "papers/DoubleCheck.java", 0, 1),
+    ("Buffer", "stale_value/Buffer.java", 0, 1),
+    ("DoubleCheck", "stale_value/DoubleCheck.java", 0, 1),
     ("StringBuffer", "stale_value/CharBuffer.java", 1, 1),
-    ("Account", "papers/Account.java", 1, 1),
-    ("Jigsaw", "papers/Jigsaw.java", 1, 1),
-    ("OverReporting", "papers/OverReporting.java", 0, 0),
-    ("UnderReporting", "papers/UnderReporting.java", 1, 1),
+    ("Account", "stale_value/Account.java", 1, 1),
+    ("Jigsaw", "check_then_act/Jigsaw.java", 1, 1),
+    ("OverReporting", "torn_read/OverReporting.java", 0, 0),
+    ("UnderReporting", "stale_value/UnderReporting.java", 1, 1),
     ("Allocate Vector", "check_then_act/AllocateVector.java", 1, 1),
     ("Knight", "check_then_act/Knight.java", 1, 2),
-    ("Arithmetic Database", "papers/ArithmeticDatabase.java", 3, 6),
+    ("Arithmetic Database", "torn_write/ArithmeticDatabase.java", 3, 6),
 ];
 
 /// The table of the paper on block-local atomicity: its programs, and how many warnings it had. All of them were harmless,
 /// so that by default there is none.
-const WARNINGS: &[(&str, &str, usize)] =
-    &[("Elevator", "papers/Elevator.java", 2), ("SOR", "papers/Sor.java", 0), ("TSP", "papers/Tsp.java", 1)];
+const WARNINGS: &[(&str, &str, usize)] = &[
+    ("Elevator", "stale_value/Elevator.java", 2),
+    ("SOR", "stale_value/Sor.java", 0),
+    ("TSP", "stale_value/Tsp.java", 1),
+];
 
 /// The programs of these files, in this order.
 fn programs<'n>(names: impl Iterator<Item = &'n str>) -> Vec<Program> {
