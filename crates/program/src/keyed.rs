@@ -3,11 +3,11 @@
 //! look it up by one key name one lock.
 
 use classfile::{Arithmetic, Constant};
-use location::MethodName;
 use smallvec::SmallVec;
 
 use crate::Program;
 use crate::ir::{Body, Op, Value};
+use crate::model::numbers;
 use crate::path::{Path, Paths, Step};
 
 /// Longer computations of a position are not followed.
@@ -21,7 +21,7 @@ pub(crate) fn path(program: &Program, body: &Body, paths: &Paths<'_>, lock: Valu
             // One that is made where there is none is put there.
             Op::New(_) => continue,
             Op::ArrayLoad { array, index, .. } => (array, key(program, body, index)?),
-            Op::Call { method, arguments, .. } if looks_up(program, method) => {
+            Op::Call { method, arguments, .. } if numbers::looks_up(&program.names, method) => {
                 let &[container, position, ..] = body.operands(arguments) else { return None };
                 (container, key(program, body, position)?)
             }
@@ -58,14 +58,6 @@ fn origins(body: &Body, lock: Value) -> Option<SmallVec<[Value; 4]>> {
     Some(all)
 }
 
-/// Whether a library method yields what stands under its first argument.
-fn looks_up(program: &Program, method: MethodName) -> bool {
-    let text = |symbol| program.names.text(symbol);
-    let class = text(method.class.0);
-    let is_container = class.starts_with("java/util/") || class == "com/google/common/util/concurrent/Striped";
-    is_container && matches!(text(method.name), "get" | "computeIfAbsent" | "getOrDefault" | "putIfAbsent")
-}
-
 /// The one value that a position is computed from, as a hash is. A neighbour's position, `i + 1`, is another one.
 pub(crate) fn key(program: &Program, body: &Body, position: Value) -> Option<Value> {
     let mut one = None;
@@ -87,8 +79,9 @@ pub(crate) fn key(program: &Program, body: &Body, position: Value) -> Option<Val
                 right,
             ) => pending.extend([left, right]),
             Op::Convert(inner) => pending.push(inner),
-            Op::Call { method, arguments, .. } if is_size(program, method) && !body.operands(arguments).is_empty() => {}
-            Op::Call { method, arguments, .. } if hashes(program, method) => {
+            Op::Call { method, arguments, .. }
+                if numbers::is_size(&program.names, method) && !body.operands(arguments).is_empty() => {}
+            Op::Call { method, arguments, .. } if numbers::hashes(&program.names, method) => {
                 pending.extend(body.operands(arguments).iter().copied());
             }
             _ if one.is_none_or(|known| known == value) => one = Some(value),
@@ -98,36 +91,10 @@ pub(crate) fn key(program: &Program, body: &Body, position: Value) -> Option<Val
     None
 }
 
-fn is_size(program: &Program, method: MethodName) -> bool {
-    program.names.text(method.name) == "size" && program.names.text(method.class.0).starts_with("java/util/")
-}
-
-/// Whether a method computes one number from what it is given, and from nothing else; or puts it into a box.
-fn hashes(program: &Program, method: MethodName) -> bool {
-    let text = |symbol| program.names.text(symbol);
-    let (class, name) = (text(method.class.0), text(method.name));
-    match name {
-        "hashCode" => true,
-        "floorMod" | "abs" => matches!(class, "java/lang/Math" | "java/lang/StrictMath"),
-        "identityHashCode" => class == "java/lang/System",
-        _ => is_box(class, name),
-    }
-}
-
-/// Whether a method of the library puts a number into a box, or takes it out.
-fn is_box(class: &str, name: &str) -> bool {
-    matches!(
-        class,
-        "java/lang/Integer" | "java/lang/Long" | "java/lang/Short" | "java/lang/Byte" | "java/lang/Character"
-    ) && (name == "valueOf" || name.ends_with("Value"))
-}
-
 /// A value without the box that it was put into.
 pub(crate) fn unboxed(program: &Program, body: &Body, value: Value) -> Value {
     match *body.op(body.without_casts(value)) {
-        Op::Call { method, arguments, .. }
-            if is_box(program.names.text(method.class.0), program.names.text(method.name)) =>
-        {
+        Op::Call { method, arguments, .. } if numbers::is_box(&program.names, method) => {
             match body.operands(arguments) {
                 [inner] => body.without_casts(*inner),
                 _ => value,

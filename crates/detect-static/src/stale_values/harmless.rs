@@ -30,7 +30,23 @@ impl Looking<'_> {
             && stale.variable == stale.written
             && write.is_removal
             && (self.asks_presence(read) && !self.decides_more(stale, write)
+                || !read.is_keyed && self.is_picked(stale, write)
                 || (!write.is_mapped || read.is_of_keys) && comes_from(&write.address, stale.read))
+    }
+
+    /// Whether the key that is removed was picked from the container itself, since there are too many: if it has gone
+    /// meanwhile, another one goes in the next round.
+    fn is_picked(&self, stale: &Stale, write: &Access) -> bool {
+        let is_of_amount = matches!(operation(self.whole, &self.access(stale.read).spot), Some("size" | "isEmpty"));
+        is_of_amount
+            && write.address.iter().any(|influence| match influence.root {
+                Root::Access(picked) => {
+                    picked != stale.read
+                        && self.access(picked).spot != write.spot
+                        && self.variable(self.access(picked)) == Some(stale.variable)
+                }
+                Root::Parameter(_) => false,
+            })
     }
 
     /// `if (!roles.isEmpty()) roles.clear();`: whoever has emptied it meanwhile, it is empty afterwards as was wanted. The

@@ -5,6 +5,8 @@ use program::outline::{Action, Member, Origin};
 use program::summary::{Access, AccessId, Influences, Root};
 
 use super::rules::{Looking, Stale, Use};
+use super::way::Way;
+use crate::words::called_at;
 
 pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
     let write = looking.access(stale.write);
@@ -60,7 +62,26 @@ impl Looking<'_> {
                 && access.value.is_empty()
                 && matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(_))
                 && self.variable(access) == Some(stale.variable)
-        })
+        }) || self.is_taken(stale)
+    }
+
+    /// `return queue.isEmpty() ? 0 : queue.removeFirst();`: the section that asked has taken something because of the answer,
+    /// and a yes or no by itself is nothing that could be written.
+    fn is_taken(&self, stale: &Stale) -> bool {
+        let read = self.access(stale.read);
+        let asked = || called_at(self.whole, &read.spot);
+        let is_question =
+            || asked().is_some_and(|asked| self.whole.program.names.text(asked.descriptor).ends_with(")Z"));
+        stale.how == Use::Written
+            && self.summary.accesses.iter().any(|taking| {
+                taking.is_write
+                    && taking.held.contains(stale.first)
+                    && taking.event == read.event
+                    && self.variable(taking) == Some(stale.variable)
+                    && comes_from(&taking.control, stale.read)
+                    && self.way_of(taking) == Some(Way::Down)
+            })
+            && is_question()
     }
 
     /// Whether the section of the read also changes what it read, because of what it read: a flag that is set where it

@@ -8,10 +8,11 @@ use location::MethodName;
 use program::ir::CallKind;
 use program::outline::{Action, Argument, Member, Object};
 use program::sharing::Part;
-use program::summary::Access;
+use program::summary::{Access, Influence, Root};
 use program::{FieldId, LockKind, MethodId, Mode, Variable};
 
 use super::contention::is_by_habit;
+use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 
 impl Looking<'_> {
@@ -23,6 +24,7 @@ impl Looking<'_> {
                 || self.is_old_container(stale)
                 || self.is_far(stale)
                 || self.is_shared_act(stale)
+                || self.is_of_other_key(stale)
                 || self.is_covered(stale, &self.cover().by_known_callers()))
     }
 
@@ -87,9 +89,40 @@ impl Looking<'_> {
             && !targets.known().iter().any(|target| is_it(target) || calls.callees(*target).iter().any(is_it))
     }
 
-    /// Whether the write is under a lock that others can hold at the same time: something else guards what is written.
+    /// Whether the write is under a lock that others can hold at the same time, and under no other but the container's own:
+    /// something else guards what is written.
     fn is_shared_act(&self, stale: &Stale) -> bool {
-        stale.first != stale.second && self.summary.sections[stale.second].mode == Mode::Shared
+        let write = self.access(stale.write);
+        let second = &self.summary.sections[stale.second];
+        let is_shared = |section: usize| self.summary.sections[section].mode == Mode::Shared;
+        stale.first != stale.second
+            && (second.mode == Mode::Shared || second.kind == LockKind::Own && write.held.iter().any(is_shared))
+    }
+
+    /// Whether one key was asked for, and something is done under another one: the one is there or not, whatever becomes
+    /// of the other.
+    fn is_of_other_key(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let field = |influence: &Influence| match influence.root {
+            Root::Access(read) => self.shared(self.access(read)),
+            Root::Parameter(_) => None,
+        };
+        // What comes from an object that was made here may be what was put into it here.
+        let is_traced = |one: &Influence| matches!(one.root, Root::Parameter(_)) || field(one).is_some();
+        let is_common = |one: &Influence| {
+            read.address
+                .iter()
+                .any(|other| other.root == one.root || field(one).is_some() && field(one) == field(other))
+        };
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && read.is_keyed
+            && write.is_keyed
+            && !read.address.is_empty()
+            && !write.address.is_empty()
+            && read.address.iter().chain(&write.address).all(is_traced)
+            && !comes_from(&write.address, stale.read)
+            && !write.address.iter().any(is_common)
     }
 
     fn is_handled(&self, field: FieldId) -> bool {
