@@ -27,7 +27,6 @@ const CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/FissureIdentity", include_bytes!("../../../runtime/java/lang/FissureIdentity.class")),
     (c"java/lang/FissureRefs", include_bytes!("../../../runtime/java/lang/FissureRefs.class")),
     (c"java/lang/FissureFilter", include_bytes!("../../../runtime/java/lang/FissureFilter.class")),
-    (c"java/lang/FissureJoined", include_bytes!("../../../runtime/java/lang/FissureJoined.class")),
     (c"java/lang/FissureLocks", include_bytes!("../../../runtime/java/lang/FissureLocks.class")),
     (c"java/lang/FissureSections", include_bytes!("../../../runtime/java/lang/FissureSections.class")),
     (c"java/lang/FissureThreads", include_bytes!("../../../runtime/java/lang/FissureThreads.class")),

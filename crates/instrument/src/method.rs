@@ -12,8 +12,6 @@ use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, Si
 
 mod calls;
 mod detours;
-mod groups;
-mod joined;
 mod loops;
 mod thread;
 mod unescaped;
@@ -59,12 +57,6 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     detours: FxHashMap<u32, (u32, u16)>,
     /// In a constructor: writes to its own object that need no probe.
     unescaped: FxHashSet<u32>,
-    /// Reads that one probe tells with others, by position, and where it is kept whether their fields are plain.
-    joined: FxHashSet<usize>,
-    plain: Option<u16>,
-    /// By the position of its first read: the group that it begins, and the stretch of code.
-    groups: FxHashMap<usize, groups::Group>,
-    stretches: FxHashMap<usize, Vec<usize>>,
     snippet: Snippet,
     is_edited: bool,
 }
@@ -113,10 +105,6 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             quiet: FxHashMap::default(),
             detours: FxHashMap::default(),
             unescaped: FxHashSet::default(),
-            joined: FxHashSet::default(),
-            plain: None,
-            groups: FxHashMap::default(),
-            stretches: FxHashMap::default(),
             snippet: Snippet::new(),
             is_edited: false,
         })
@@ -177,9 +165,6 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         }
         if kind != FieldKind::Volatile && self.unescaped.contains(&instruction.pc) {
             return Ok(());
-        }
-        if let Some(plain) = self.joined.contains(&index).then_some(self.plain).flatten() {
-            return self.insert_joined(instruction, index, field, plain);
         }
         // The object goes to the top: [object] or [object value] are on the stack.
         match (is_write, wide) {

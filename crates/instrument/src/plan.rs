@@ -100,8 +100,6 @@ pub struct Plan {
     /// Whether a constructor's writes to its own object get no probes while nobody else can have it. Such accesses are
     /// never kept, unless all are.
     pub skips_unescaped: bool,
-    /// Whether reads of several fields of one object get one probe where nothing between them could order threads.
-    pub joins_reads: bool,
     /// The binary name of the class that has the probes.
     pub probe_class: String,
     pub methods: MethodPlans,
@@ -119,7 +117,6 @@ impl Default for Plan {
             families: Families::USUAL,
             adds_fields: true,
             skips_unescaped: false,
-            joins_reads: false,
             probe_class: "java/lang/Fissure".to_owned(),
             methods: MethodPlans::default(),
         }

@@ -13,12 +13,6 @@ pub struct ProbeMethod {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Probe {
     Read,
-    /// Several reads of fields of one object.
-    Reads,
-    /// One of these, which that probe may have told.
-    ReadUnless,
-    /// Whether fields are known, and not volatile.
-    ArePlain,
     Write,
     WriteReference,
     ReadStatic,
@@ -63,9 +57,6 @@ pub(crate) enum Probe {
 /// All that the class with the probes must have.
 pub const PROBES: &[ProbeMethod] = &[
     method("read", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
-    method("reads", "(Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;IIIIIII)V"),
-    method("readUnless", "(Ljava/lang/Object;Ljava/lang/Object;III)V"),
-    method("arePlain", "(IIII)I"),
     method("write", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("writeReference", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("readStatic", "(Ljava/lang/Object;II)V"),

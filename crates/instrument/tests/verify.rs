@@ -29,13 +29,7 @@ enum Asked {
 /// Links rewritten classes in a loader of their own and tells which do not verify.
 fn verify(jdk: &Jdk, contents: &Contents, asked: Asked, test: &str) -> Vec<String> {
     let folder = folder(test);
-    let mut plan = Plan {
-        probe_class: "probes/Probes".to_owned(),
-        families: Families::ALL,
-        skips_unescaped: true,
-        joins_reads: true,
-        ..Plan::default()
-    };
+    let mut plan = Plan { probe_class: "probes/Probes".to_owned(), families: Families::ALL, ..Plan::default() };
     if asked == Asked::AllMethods {
         plan.families = Families::NONE;
         ask_for_all_methods(contents, &mut plan);
@@ -73,7 +67,7 @@ fn a_module_of_the_jdk() {
 fn boot(jdk: &Jdk) {
     let folder = folder(&format!("boot-{}", jdk.feature));
     let contents = module(jdk, "/java.base/");
-    let (classes, totals) = rewrite(&contents, &Plan { families: Families::ALL, joins_reads: true, ..Plan::default() });
+    let (classes, totals) = rewrite(&contents, &Plan { families: Families::ALL, ..Plan::default() });
     assert_eq!(totals.errors, Vec::<String>::new());
     let patch = folder.join("patch");
     for (name, bytes) in &classes {

@@ -154,41 +154,6 @@ public final class Fissure {
         FissureFilter.field(s, o, ref, site, false);
     }
 
-    /**
-     * Reads of up to four fields of one object, where nothing between them could order threads; -1 is no field. Their sites
-     * follow on each other. Those behind the first {@code sure} happen only if there is another object. If it is not
-     * known whether all fields nearby are plain, they are told one by one.
-     */
-    @ForceInline
-    public static void reads(
-            Object o, Object other, Object thread, int plain, int sure, int a, int b, int c, int d, int site) {
-        if (o == null) {
-            return;
-        }
-        if (plain == 0) {
-            read(o, thread, a, site);
-            return;
-        }
-        FissureThread s = (FissureThread) thread;
-        if (other == null || !FissureJoined.areKept(s, o, a, b, c, d)) {
-            FissureJoined.readEach(o, s, other == null ? sure : 4, a, b, c, d, site);
-        }
-    }
-
-    /** A read that {@link #reads} has told if fields are plain. */
-    @ForceInline
-    public static void readUnless(Object o, Object thread, int plain, int ref, int site) {
-        if (plain == 0) {
-            read(o, thread, ref, site);
-        }
-    }
-
-    /** 1 if these fields are known, and have words or are final. */
-    @ForceInline
-    public static int arePlain(int a, int b, int c, int d) {
-        return FissureJoined.arePlain(a, b, c, d) ? 1 : 0;
-    }
-
     @ForceInline
     public static void write(Object o, Object thread, int ref, int site) {
         if (o == null) {

@@ -271,12 +271,6 @@ final class FissureThread extends FissureBuffer {
         return known[(int) word & known.length - 1] == (word << 32 ^ full >>> 3);
     }
 
-    /** Whether enough reads of this segment were kept of a field that has this word. */
-    @ForceInline
-    boolean hasKept(long word) {
-        return (word | 7) == full || word < 0 && knows(word);
-    }
-
     /** Whether enough reads of some segment were kept of it. */
     boolean knew(long word) {
         long[] known = this.known;

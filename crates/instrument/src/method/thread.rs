@@ -44,15 +44,11 @@ impl MethodRewriter<'_, '_, '_> {
         let object = self.class.pool.add_class(b"java/lang/Object")?;
         let mut types = vec![LocalType::Object(object)];
         types.extend(loops.iter().flat_map(|_| [LocalType::Int; 2]));
-        let is_joined = self.join_reads()?;
-        types.extend(is_joined.then_some(LocalType::Int));
         let first = self.code.lasting_locals(initial, types)?;
         self.thread = Some(first);
         self.call(Probe::Thread)?;
         self.snippet.store(Kind::Reference, first);
-        let loop_locals = 2 * loops.len() as u16;
-        self.plain = is_joined.then_some(first + 1 + loop_locals);
-        for number in 0..loop_locals + u16::from(is_joined) {
+        for number in 0..2 * loops.len() as u16 {
             self.snippet.push_int(0, &mut self.class.pool)?.store(Kind::Int, first + 1 + number);
         }
         self.code.insert_at_entry(&self.snippet);
