@@ -5,7 +5,9 @@ use program::model::State;
 use program::outline::{Action, EventId, Member, NameStep, Start};
 use program::summary::{Access, AccessId, Root, Spot, Summary, SummarySection};
 use program::thread::At;
-use program::{FieldId, HeldLock, LockKind, MethodId, Mode, Place, Program, Readable, Relation, Whole};
+use program::{FieldId, HeldLock, LockKind, MethodId, Mode, Place, Program, Readable, Relation, Variable, Whole};
+
+use crate::threads::{are_beside, is_of_this};
 
 /// What an object is accessed by, where no lock of a client's is taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,9 @@ impl<'w> Words<'w> {
 
     /// "`this.lock`", or a half of it.
     pub(crate) fn lock(&self, section: &SummarySection) -> String {
+        if section.lock.is_unknown() {
+            return "a lock".to_owned();
+        }
         let name = self.readable.name(&section.lock);
         match (section.kind, section.mode) {
             (LockKind::Lock | LockKind::Stamped, Mode::Shared) => format!("`{name}` (read)"),
@@ -188,7 +193,16 @@ impl<'w> Words<'w> {
                 done.is_some() && operation(self.whole, &access.spot).map(kind_of) == done.map(kind_of)
             })
         };
-        let possible: Vec<&Place> = writers.iter().filter(|place| self.may_interfere(write.event, place)).collect();
+        let is_beside = |place: &Place| {
+            let is_own = |access: &Access| {
+                Variable::of(self.whole.program, access).is_some_and(|variable| is_of_this(&access.base, variable))
+            };
+            is_own(write)
+                && access(place).is_some_and(is_own)
+                && are_beside(self.whole.program, self.method, place.method)
+        };
+        let possible: Vec<&Place> =
+            writers.iter().filter(|place| !is_beside(place) && self.may_interfere(write.event, place)).collect();
         let mut found = None;
         if is_check {
             let alike = possible.iter().copied();

@@ -201,7 +201,13 @@ fn try_read(
         let Some(own) = mentions.get_mut(index) else { return };
         match reference {
             Reference::Call(kind, method) => own.calls.push((kind, method)),
-            Reference::Lambda(method) => own.lambdas.push(method),
+            Reference::Lambda(method) => {
+                // `Part::new` makes objects wherever it is called.
+                if names.text(method.name) == "<init>" {
+                    makes.push(method.class);
+                }
+                own.lambdas.push(method);
+            }
             Reference::Read(field) => own.reads.push(field),
             Reference::Write(field) => own.writes.push(field),
             Reference::New(class) => makes.push(class),

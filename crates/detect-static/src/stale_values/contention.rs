@@ -6,16 +6,19 @@ use program::sharing::{FieldAccess, Part, Sharing};
 use program::thread::{At, EntryId, EntryKind};
 use program::{FieldId, MethodId, Program, Variable, Whole};
 
+use crate::threads::{are_beside, is_of_this};
+
 /// More callers than this are not asked.
 const MAX_CALLERS: usize = 100;
 
 /// Whether a thread other than the one that runs an event of a method may write the variable around that time.
-/// `is_apart` tells of which entries the processes keep to parts of it that are each one's own.
+/// `is_own` says that it is one of the object that the method belongs to, and `is_apart` tells of which entries the processes keep to parts of it that are each one's own.
 pub(super) fn is_contended(
     whole: &Whole<'_>,
     method: MethodId,
     event: EventId,
     variable: Variable,
+    is_own: bool,
     is_apart: impl Fn(EntryId) -> bool,
 ) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
@@ -75,10 +78,24 @@ pub(super) fn is_contended(
         return false;
     }
     let writes = sharings.accesses(variable.field()).iter();
-    let mut writes = writes.filter(|access| access.is_write && access.part == part && !access.is_initial);
+    let is_beside =
+        |write: &At| is_own && are_beside(whole.program, method, write.method) && is_own_write(whole, variable, *write);
+    let mut writes =
+        writes.filter(|access| access.is_write && access.part == part && !access.is_initial && !is_beside(&access.at));
     let is_written = writes.any(|write| is_written_at(write.at));
     // The container may be written by whoever else has it.
     is_written || (part == Part::Contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
+}
+
+/// Whether a write is one of what the object has that its method belongs to.
+fn is_own_write(whole: &Whole<'_>, variable: Variable, write: At) -> bool {
+    let outline = whole.outlines().get(write.method);
+    let event = outline.as_deref().and_then(|outline| outline.events.get(write.event.index()));
+    event.is_some_and(|event| match &event.action {
+        Action::Write { base, .. } => is_of_this(base, variable),
+        Action::Call { arguments, .. } => arguments.first().is_some_and(|first| is_of_this(&first.name, variable)),
+        _ => false,
+    })
 }
 
 /// Whether something is started that could not be traced, and may be what leads to the method: then one thread that is

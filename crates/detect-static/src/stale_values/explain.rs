@@ -64,6 +64,12 @@ impl<'t> Telling<'t> {
         let rule = if is_check { &rules::CHECK_THEN_ACT } else { &rules::STALE_VALUE };
         let mut steps = Steps::default();
         let look = match alone(section, read) {
+            Some(Alone::Call) if stale.how == Use::Stepped => {
+                format!("`{seen}` changed{}{}", words.by(read), words.inside(read))
+            }
+            _ if stale.how == Use::Stepped => {
+                format!("`{seen}` written{}{}", words.under(section, read), words.inside(read))
+            }
             Some(Alone::Call) => format!("`{seen}` asked{}{}", words.by(read), words.inside(read)),
             _ => format!("`{seen}` read{}{}", words.under(section, read), words.inside(read)),
         };
@@ -99,6 +105,10 @@ impl<'t> Telling<'t> {
             }
             Use::Decides => format!("`{written}` written because of the old value{}", words.inside(write)),
             Use::Found => format!("what was there is {act}{again}, in or out{}", words.inside(write)),
+            Use::Stepped => {
+                let done = if alone(later, write) == Some(Alone::Call) { "asked" } else { "read" };
+                format!("`{written}` {done}{again} to decide, whoever made it so{}", words.inside(write))
+            }
         };
         steps.add(Thread::a(), Some(self.event(write.event)), last);
         let message = match stale.how {
@@ -108,11 +118,18 @@ impl<'t> Telling<'t> {
             Use::Written => format!("`{seen}` may change between (1) and (4), which goes by the old value"),
             Use::Decides => format!("`{seen}` may change between (1) and (4), and what was checked no longer holds"),
             Use::Found => format!("what was in `{seen}` at (1) may be out at (4), and the change is lost"),
+            Use::Stepped => {
+                format!(
+                    "`{seen}` may change between (1) and (4), and two threads may get the same answer, or none the wanted one"
+                )
+            }
         };
         let fix = if stale.how == Use::Found {
             format!(
                 "hold one lock from (1) to (4), and where others take it out of `{seen}`; or do both in one step of `{seen}`, such as `compute`"
             )
+        } else if let (Use::Stepped, Some(Alone::Call)) = (stale.how, alone(section, read)) {
+            format!("go by what the step itself returns at (1), and do not ask `{seen}` again")
         } else if is_waited {
             format!("look at `{seen}` again after the wait: wait in a loop that asks")
         } else if !is_one_lock && is_check {
@@ -129,7 +146,9 @@ impl<'t> Telling<'t> {
         let second = if later_is_unknown { self.event(write.event) } else { self.section(later) };
         let sections = SectionPair { first: self.section(section), second };
         let mut finding = self.finding(rule, message, steps, fix, [stale.variable, stale.written]);
-        finding.locks.insert(words.readable.name(&section.lock));
+        if !section.lock.is_unknown() {
+            finding.locks.insert(words.readable.name(&section.lock));
+        }
         finding.interleaving = vec![1, 2, 3, 4];
         finding.sections = Some(sections);
         finding
@@ -283,7 +302,13 @@ impl<'t> Telling<'t> {
         let how = self.words.theirs(section, read, place);
         let is_own = access.is_some_and(|access| access.spot == write.spot);
         let done = if alone(section, read) == Some(Alone::Call) { "changed" } else { "written" };
-        let same = if is_own { ", by the same code as (4)" } else { "" };
+        let is_same_step =
+            stale.how == Use::Stepped && access.is_some_and(|access| access.spot.method == read.spot.method);
+        let same = match (is_same_step, is_own) {
+            (true, _) => ", by the same code as (1)",
+            (_, true) => ", by the same code as (4)",
+            _ => "",
+        };
         (access.map(|access| self.spot(&access.spot)), format!("`{variable}` {done}{how}{same}"))
     }
 }

@@ -1,6 +1,5 @@
 //! Acts on old answers that do no harm: what is done twice is done once, is gone either way, or is always the same.
 
-use location::Symbol;
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
 use program::outline::{Action, Argument, EventId, Object};
@@ -9,7 +8,7 @@ use program::{Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
-use crate::words::called_at;
+use crate::words::{called_at, operation};
 
 impl Looking<'_> {
     /// Whether it does no harm to do it twice: a flag that is only ever set, a set that gets what it has. Nothing else
@@ -31,7 +30,37 @@ impl Looking<'_> {
             && stale.variable == stale.written
             && write.is_removal
             && (self.asks_presence(read) && !self.decides_more(stale, write)
-                || !write.is_mapped && comes_from(&write.address, stale.read))
+                || (!write.is_mapped || read.is_of_keys) && comes_from(&write.address, stale.read))
+    }
+
+    /// `if (!roles.isEmpty()) roles.clear();`: whoever has emptied it meanwhile, it is empty afterwards as was wanted. The
+    /// same with a map that is full and from which nothing is ever taken but all at once.
+    pub(super) fn is_emptied_either_way(&self, stale: &Stale, write: &Access) -> bool {
+        let asked = operation(self.whole, &self.access(stale.read).spot);
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && operation(self.whole, &write.spot) == Some("clear")
+            && (asked == Some("isEmpty") || asked == Some("size") && self.is_memory(stale.variable))
+            && !self.is_looked_through(stale, write)
+    }
+
+    /// Whether it is a map that is only added to and emptied as a whole.
+    fn is_memory(&self, variable: Variable) -> bool {
+        self.whole.variables.writers(variable).iter().all(|place| {
+            let summary = self.whole.summaries.summary(place.method);
+            let spot = summary.map(|summary| &summary.accesses[place.access.index()].spot);
+            let done = spot.and_then(|spot| operation(self.whole, spot));
+            matches!(done, Some("put" | "putIfAbsent" | "computeIfAbsent" | "clear"))
+        })
+    }
+
+    /// Whether something else is read of what is emptied, because of the old answer: that is gone with what has come since.
+    fn is_looked_through(&self, stale: &Stale, write: &Access) -> bool {
+        self.summary.accesses.iter().any(|look| {
+            look.event != write.event
+                && self.variable(look) == Some(stale.variable)
+                && comes_from(&look.control, stale.read)
+        })
     }
 
     /// One method, called twice, that looks and acts by itself each time: it would have acted anyway, as a getter does that
@@ -142,26 +171,6 @@ impl Looking<'_> {
             && is_refused
             && !is_elsewhere
             && !outline.returned.iter().any(is_it)
-    }
-
-    /// A value that never changes, computed from the object alone when it is first asked for and kept in a volatile field:
-    /// whoever computes it again gets the same.
-    pub(super) fn is_computed_once(&self, stale: &Stale, write: &Access) -> bool {
-        let (Use::Decides, Variable::Field(field)) = (stale.how, stale.variable) else { return false };
-        let program = self.whole.program;
-        let declared = program.field(field);
-        stale.written == stale.variable
-            && declared.access.is_volatile()
-            && self.is_unchanging(declared.descriptor)
-            && self.whole.variables.writers(stale.variable).len() == 1
-            && write.value.iter().all(|influence| matches!(influence.root, Root::Parameter(0)))
-            && !self.decides_more(stale, write)
-    }
-
-    fn is_unchanging(&self, descriptor: Symbol) -> bool {
-        let program = self.whole.program;
-        let name = program.names.text(descriptor).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
-        name.is_some_and(|name| self.whole.calls.is_immutable(program, program.names.class(name)))
     }
 
     /// Whether the old value is a key that is still there, because nobody ever removes one.

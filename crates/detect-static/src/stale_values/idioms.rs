@@ -1,21 +1,16 @@
 //! Correct ways to use a value after its section: the value was handed over, is made sure of again, or does no harm.
 
-use location::MethodName;
 use program::Variable;
-use program::ir::CallKind;
-use program::outline::{Action, Argument, Member, Origin, Source};
+use program::outline::{Action, Member, Origin};
 use program::summary::{Access, AccessId, Influences, Root};
 
 use super::rules::{Looking, Stale, Use};
-
-/// Methods that ask others are looked at this deep.
-const MAX_DEPTH: usize = 2;
 
 pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
     let write = looking.access(stale.write);
     stale.first != stale.second && looking.is_handed_over(stale)
         || looking.is_reserved(stale, write)
-        || is_set_if_different(stale, write)
+        || looking.is_set_if_different(stale, write)
         || looking.is_set_if_different_by_call(stale, write)
         || looking.is_validated(stale, write)
         || looking.is_harmless(stale, write)
@@ -23,7 +18,10 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_used_up(stale, write)
         || looking.is_lasting_key(stale, write)
         || looking.is_asked_twice(stale, write)
-        || looking.is_computed_once(stale, write)
+        || looking.is_computed_again(stale, write)
+        || looking.is_emptied_either_way(stale, write)
+        || looking.is_given_up(stale, write)
+        || looking.is_asserted(stale)
         || looking.is_left_to_first(stale, write)
         || looking.is_of_callee(stale, write)
         || looking.is_converted(stale)
@@ -32,78 +30,24 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_in_phases(stale, write)
 }
 
-/// `if (x != wanted) x = wanted;`: what is written does not depend on what was read, and was compared with it. Whoever
-/// wrote in between, the outcome is one that was asked for.
-fn is_set_if_different(stale: &Stale, write: &Access) -> bool {
-    stale.how == Use::Decides
-        && stale.variable == stale.written
-        && matches!(write.member, Member::Field(_) | Member::Static(_))
-        && !write.value.is_empty()
-        && write.compared.iter().filter(|compared| !compared.are_equal).any(|compared| {
-            let [left, right] = &compared.sides;
-            let is_told = |old: &Influences, wanted: &Influences| {
-                comes_from(old, stale.read)
-                    && write.value.iter().all(|value| wanted.iter().any(|wanted| wanted.root == value.root))
-            };
-            is_told(left, right) || is_told(right, left)
-        })
-}
-
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {
     influences.iter().any(|influence| influence.root == Root::Access(read))
 }
 
 impl Looking<'_> {
-    /// The same where a method of the program compares the two: `if (differ(x(), wanted)) x(wanted);`.
-    fn is_set_if_different_by_call(&self, stale: &Stale, write: &Access) -> bool {
+    /// `assert !queue.contains(task);`: what is asked only if assertions are on decides nothing in a program that works.
+    fn is_asserted(&self, stale: &Stale) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        if stale.how != Use::Decides || stale.variable != stale.written || comes_from(&write.value, stale.read) {
-            return false;
-        }
-        let writing = &outline.events[write.event.index()];
-        let written: Vec<Origin> = match &writing.action {
-            Action::Call { arguments, .. } => {
-                arguments.iter().skip(1).flat_map(|argument| &argument.sources).map(|source| source.origin).collect()
-            }
-            Action::Write { value, .. } => value.iter().map(|source| source.origin).collect(),
-            _ => return false,
+        let names = &self.whole.program.names;
+        let is_switch = |origin: Origin| match origin {
+            Origin::Event(event) => matches!(&outline.events[event.index()].action,
+                Action::Read { member: Member::Static(field), .. } if names.text(field.name) == "$assertionsDisabled"),
+            Origin::Parameter(_) => false,
         };
-        let reading = Origin::Event(self.access(stale.read).event);
-        let has = |argument: &Argument, origin: Origin| argument.sources.iter().any(|source| source.origin == origin);
-        !written.is_empty()
-            && writing.control.iter().any(|condition| {
-                let [Source { origin: Origin::Event(asking), .. }] =
-                    outline.conditions[*condition as usize].sources.as_slice()
-                else {
-                    return false;
-                };
-                let Action::Call { kind, method, arguments } = &outline.events[asking.index()].action else {
-                    return false;
-                };
-                arguments.iter().any(|old| has(old, reading))
-                    && arguments.iter().any(|new| !has(new, reading) && written.iter().all(|origin| has(new, *origin)))
-                    && self.asks_equality(*kind, *method, MAX_DEPTH)
-            })
-    }
-
-    /// Whether a method only asks whether what it is given is equal.
-    fn asks_equality(&self, kind: CallKind, method: MethodName, depth: usize) -> bool {
-        let text = |symbol| self.whole.program.names.text(symbol);
-        // What `Object` promises of every override, and what the library builds on it (`Objects`, `Arrays`, `String`).
-        let name = text(method.name);
-        let is_promised = name == "equals" && text(method.descriptor) == "(Ljava/lang/Object;)Z";
-        let is_library = text(method.class.0).starts_with("java/") && matches!(name, "equals" | "deepEquals");
-        if is_promised || is_library {
-            return true;
-        }
-        let targets = self.whole.calls.targets(self.whole.program, kind, method);
-        let [target] = targets.known() else { return false };
-        let Some(outline) = self.whole.summaries.outline(*target) else { return false };
-        depth > 0
-            && !outline.conditions.iter().any(|condition| condition.is_by_size)
-            && outline.events.iter().all(|event| match &event.action {
-                Action::Call { kind, method, .. } => self.asks_equality(*kind, *method, depth - 1),
-                _ => false,
+        stale.how == Use::Decides
+            && outline.events[self.access(stale.read).event.index()].control.iter().any(|condition| {
+                let sources = &outline.conditions[*condition as usize].sources;
+                !sources.is_empty() && sources.iter().all(|source| is_switch(source.origin))
             })
     }
 
@@ -141,7 +85,7 @@ impl Looking<'_> {
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
-            Use::Written | Use::Found => {
+            Use::Written | Use::Found | Use::Stepped => {
                 stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
             }
         }

@@ -14,6 +14,8 @@
 //! tells of every use, as the method does.
 //! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md, docs/rules/superfluous-lock.md
 
+mod cached;
+mod compared;
 mod contention;
 mod explain;
 mod harmless;
@@ -25,6 +27,7 @@ mod replaced;
 mod rules;
 mod skew;
 mod stamps;
+mod stepped;
 mod strict;
 mod validated;
 mod way;

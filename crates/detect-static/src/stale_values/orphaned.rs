@@ -1,9 +1,10 @@
 //! What is found in a container, or put there for the purpose, and changed later, while others take out what looks unused:
 //! `sets.computeIfAbsent(key, ..).add(one)` beside `if (set.isEmpty()) sets.remove(key)`. The change then goes to something
-//! that nobody finds any more.
+//! that nobody finds any more. Or others end what they take out: `sessions.remove(key).close()`; then it goes to
+//! something that is over.
 
 use program::model::State;
-use program::outline::{Member, Name, Origin, Outline};
+use program::outline::{Member, Name, Origin, Outline, Start};
 use program::summary::{Access, AccessId, Root};
 use program::{MethodId, Variable, Whole};
 use rayon::prelude::*;
@@ -13,11 +14,26 @@ use super::rules::{Looking, Stale, Use};
 use super::way::Way;
 use crate::threads::run_at_once;
 
-/// By container and what is asked of its elements: methods that take elements out because of the answer.
-pub(super) type Dropped = FxHashMap<(Variable, Variable), Vec<MethodId>>;
+/// By container and a variable of its elements, and why: methods that take elements out.
+pub(super) type Dropped = FxHashMap<Drop, Vec<MethodId>>;
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Drop {
+    container: Variable,
+    of_element: Variable,
+    why: Why,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+enum Why {
+    /// The variable was asked, and the element taken out because of the answer.
+    Asked,
+    /// The element was taken out, and the variable written then.
+    Ended,
+}
 
 pub(super) fn dropped(whole: &Whole<'_>, methods: &[MethodId]) -> Dropped {
-    let found: Vec<((Variable, Variable), MethodId)> = methods
+    let found: Vec<(Drop, MethodId)> = methods
         .par_iter()
         .flat_map_iter(|method| {
             let looking = Looking::at(whole, *method);
@@ -33,8 +49,8 @@ pub(super) fn dropped(whole: &Whole<'_>, methods: &[MethodId]) -> Dropped {
 }
 
 impl Looking<'_> {
-    /// Containers that elements are removed from, with what decides.
-    fn drops(&self) -> Vec<(Variable, Variable)> {
+    /// Containers that elements are removed from, with what decides, and what becomes of the elements.
+    fn drops(&self) -> Vec<Drop> {
         let mut found = Vec::new();
         for drop in self.summary.accesses.iter().filter(|access| access.is_write) {
             let is_removal =
@@ -42,9 +58,14 @@ impl Looking<'_> {
             let Some(container) = self.variable(drop).filter(|_| is_removal()) else { continue };
             for influence in drop.control.iter().chain(&drop.guards) {
                 let Root::Access(asked) = influence.root else { continue };
-                let asked = self.variable(self.access(asked));
-                found.extend(asked.filter(|asked| *asked != container).map(|asked| (container, asked)));
+                let asked = self.variable(self.access(asked)).filter(|asked| *asked != container);
+                found.extend(asked.map(|of_element| Drop { container, of_element, why: Why::Asked }));
             }
+            let is_of_it = |write: &&Access| {
+                write.is_write && write.base == Name::start(Start::Result(drop.event)) && !write.held.is_empty()
+            };
+            let ends = self.summary.accesses.iter().filter(is_of_it).filter_map(|write| self.variable(write));
+            found.extend(ends.map(|of_element| Drop { container, of_element, why: Why::Ended }));
         }
         found.sort_unstable();
         found.dedup();
@@ -64,10 +85,20 @@ impl Looking<'_> {
                 continue;
             }
             let Some(written) = self.shared(write) else { continue };
-            let Some((read, variable)) = self.provided(outline, container, write) else { continue };
-            let Some(droppers) = dropped.get(&(variable, written)) else { continue };
-            let others: Vec<MethodId> =
-                droppers.iter().copied().filter(|other| run_at_once(self.whole, self.method, *other)).collect();
+            let provided = self.provided(outline, container, write);
+            let looked_up = || self.looked_up(container, write);
+            let by = |(read, variable), why| {
+                let drop = Drop { container: variable, of_element: written, why };
+                dropped.get(&drop).map(|droppers| (read, variable, droppers))
+            };
+            let asked = provided.and_then(|found| by(found, Why::Asked));
+            let ended = || provided.or_else(looked_up).and_then(|found| by(found, Why::Ended));
+            let Some((read, variable, droppers)) = asked.or_else(ended) else { continue };
+            let others: Vec<MethodId> = droppers
+                .iter()
+                .copied()
+                .filter(|other| !self.does_the_same(*other, write) && run_at_once(self.whole, self.method, *other))
+                .collect();
             // Who takes it out afterwards has asked by then.
             if others.is_empty() || droppers.contains(&self.method) {
                 continue;
@@ -112,6 +143,28 @@ impl Looking<'_> {
         };
         let look = self.summary.accesses.iter().position(is_look)?;
         Some((AccessId(look as u32), variable))
+    }
+
+    /// The look into a container for the very element, in a section that the write is not in.
+    fn looked_up(&self, container: &Name, write: &Access) -> Option<(AccessId, Variable)> {
+        let Start::Result(found) = write.base.start else { return None };
+        let is_look = |look: &Access| {
+            !look.is_write
+                && look.event == found
+                && look.is_keyed
+                && is_contents(look)
+                && look.base.same(container)
+                && !look.held.is_empty()
+                && look.held.intersection(write.held).is_empty()
+        };
+        let look = self.summary.accesses.iter().position(is_look)?;
+        Some((AccessId(look as u32), self.variable(&self.summary.accesses[look])?))
+    }
+
+    /// Whether those who take an element out do to it what is done here: it is over either way.
+    fn does_the_same(&self, other: MethodId, write: &Access) -> bool {
+        let summary = self.whole.summaries.summary(other);
+        summary.is_some_and(|summary| summary.accesses.iter().any(|one| one.is_write && one.spot == write.spot))
     }
 
     /// Whether a write goes by something, asked in its own section, that those write who take elements out: a mark that says

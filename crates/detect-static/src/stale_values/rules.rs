@@ -1,5 +1,6 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
+use program::model::State;
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
@@ -7,7 +8,7 @@ use program::{Cover, HeldLock, LockKind, MethodId, Relation, Variable, Whole};
 use super::orphaned::Dropped;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, skew};
-use crate::threads::run_at_once;
+use crate::threads::{is_of_this, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -18,6 +19,8 @@ pub(super) enum Use {
     Decides,
     /// What it led to is changed, and may be out of its container by then.
     Found,
+    /// It is a step of one's own, and what came of it is asked when others may have taken theirs.
+    Stepped,
 }
 
 /// A read whose section has ended, and the write that it reaches.
@@ -87,12 +90,13 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
         told.variable == stale.variable
             && (lock(told) == lock(stale) || told.read == stale.read || told.write == stale.write)
     };
+    let is_crosswise = |stale: &Stale| skewed.contains(stale) && looking.is_mirrored(stale, &elsewhere.decided);
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
         let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
             && looking.is_wrong(&stale, belong_together)
-            && looking.standing(&stale, skewed.contains(&stale)) == wanted
+            && looking.standing(&stale, is_crosswise(&stale)) == wanted
         {
             kept.push(stale);
         }
@@ -156,11 +160,13 @@ impl Looking<'_> {
                     };
                     let pairs = self.section_pairs(read, write, influence).into_iter();
                     found.extend(pairs.filter(|(_, second)| is_told_by(*second)).map(candidate));
+                    found.extend(self.asked_of_each(how, read, write, influence).map(candidate));
                 }
             }
         }
         found.extend(self.waits());
         found.extend(self.replaced());
+        found.extend(self.stepped());
         found
     }
 
@@ -321,9 +327,31 @@ impl Looking<'_> {
         pairs
     }
 
+    /// Where all elements are asked about what then one of them becomes, each under a lock of its own: who does the same
+    /// with another element at that time goes by what this one is about to change.
+    fn asked_of_each(&self, how: Use, read: AccessId, write: &Access, influence: &Influence) -> Option<(usize, usize)> {
+        let read = self.access(read);
+        let is_value = matches!(read.member, Member::Field(_) | Member::State(State::Value));
+        let is_one = how == Use::Decides
+            && is_value
+            && read.is_of_each
+            && !write.is_of_each
+            && read.member == write.member
+            && read.event != write.event;
+        let is_alone = || {
+            read.held.intersection(write.held).is_empty()
+                && self.cover().held_by_callers(self.method).is_empty()
+                && run_at_once(self.whole, self.method, self.method)
+                && self.may_come_before(read, write)
+        };
+        let first = influence.ended.iter().find(|section| is_one && read.held.contains(*section))?;
+        let second = write.held.iter().next()?;
+        is_alone().then_some((first, second))
+    }
+
     /// Whether the code has a way from one access to the other: a task that was started before does not get what is
     /// read later.
-    fn may_come_before(&self, read: &Access, write: &Access) -> bool {
+    pub(super) fn may_come_before(&self, read: &Access, write: &Access) -> bool {
         let outline = self.whole.summaries.outline(self.method);
         outline.is_none_or(|outline| outline.may_follow(read.event, write.event))
     }
@@ -342,7 +370,7 @@ impl Looking<'_> {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && belong_together()
-            && (stale.how == Use::Found || !idioms::is_correct(self, stale))
+            && (matches!(stale.how, Use::Found | Use::Stepped) || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 
@@ -367,6 +395,7 @@ impl Looking<'_> {
                 self.method,
                 self.access(stale.write).event,
                 stale.variable,
+                is_of_this(&self.access(stale.read).base, stale.variable),
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
             )
     }
@@ -401,8 +430,8 @@ impl Looking<'_> {
         match stale.how {
             Use::Written => variables.meet(stale.variable, stale.written),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
-            // Somebody asks the one to decide on the other.
-            Use::Found => true,
+            // Somebody asks the one to decide on the other; or it is one.
+            Use::Found | Use::Stepped => true,
         }
     }
 

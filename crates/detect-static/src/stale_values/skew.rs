@@ -7,12 +7,13 @@ use program::outline::Member;
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 use program::{MethodId, Variable, Whole};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rules::{Looking, Stale, Use};
 
-/// Pairs of variables: a check of the first decides somewhere whether the second is written.
-pub(super) type Decided = FxHashSet<(Variable, Variable)>;
+/// Pairs of variables: a check of the first decides somewhere whether the second is written; with the methods that do
+/// both, and not by one call.
+pub(super) type Decided = FxHashMap<(Variable, Variable), Vec<MethodId>>;
 
 /// The pairs whose mirror image may be torn apart.
 pub(super) fn decided(whole: &Whole<'_>, methods: &[MethodId]) -> Decided {
@@ -21,15 +22,20 @@ pub(super) fn decided(whole: &Whole<'_>, methods: &[MethodId]) -> Decided {
         let found = looking.map(|looking| looking.checks()).unwrap_or_default();
         found.into_iter().map(|stale| (stale.written, stale.variable))
     });
-    let wanted: Decided = torn.collect();
+    let wanted: FxHashSet<(Variable, Variable)> = torn.collect();
     if wanted.is_empty() {
-        return wanted;
+        return Decided::default();
     }
     let found = methods.par_iter().flat_map_iter(|method| {
         let looking = Looking::at(whole, *method);
-        looking.map(|looking| looking.decisions(&wanted)).unwrap_or_default()
+        let found = looking.map(|looking| looking.decisions(&wanted)).unwrap_or_default();
+        found.into_iter().map(|(pair, is_own)| (pair, is_own.then_some(*method)))
     });
-    found.collect()
+    let mut decided = Decided::default();
+    for (pair, method) in found.collect::<Vec<_>>() {
+        decided.entry(pair).or_default().extend(method);
+    }
+    decided
 }
 
 /// What a variable is like.
@@ -45,22 +51,30 @@ impl Looking<'_> {
     pub(super) fn skewed(&self, decided: &Decided) -> Vec<Stale> {
         let mut found = self.checks();
         found.retain(|stale| {
-            decided.contains(&(stale.written, stale.variable))
+            decided.contains_key(&(stale.written, stale.variable))
                 && !self.is_one_way(stale.variable)
                 && !self.is_set_one_way(stale.variable)
         });
         found
     }
 
-    /// Those of the pairs that a method of the program checks and writes, in one section or in two.
-    fn decisions(&self, wanted: &Decided) -> Vec<(Variable, Variable)> {
+    /// Whether another method than this one has the mirror image.
+    pub(super) fn is_mirrored(&self, stale: &Stale, decided: &Decided) -> bool {
+        let methods = decided.get(&(stale.written, stale.variable));
+        methods.is_some_and(|methods| methods.iter().any(|method| *method != self.method))
+    }
+
+    /// Those of the pairs that a method of the program checks and writes, in one section or in two; and whether it is not
+    /// one call that does both.
+    fn decisions(&self, wanted: &FxHashSet<(Variable, Variable)>) -> Vec<((Variable, Variable), bool)> {
         let mut found = Vec::new();
         for write in self.summary.accesses.iter().filter(|write| write.is_write && !write.held.is_empty()) {
             let Some(written) = self.shared(write) else { continue };
             for influence in deciding(write) {
                 let Root::Access(read) = influence.root else { continue };
-                let variable = self.shared(self.access(read));
-                found.extend(variable.map(|variable| (variable, written)).filter(|pair| wanted.contains(pair)));
+                let read = self.access(read);
+                let pair = self.shared(read).map(|variable| (variable, written)).filter(|pair| wanted.contains(pair));
+                found.extend(pair.map(|pair| (pair, read.event != write.event)));
             }
         }
         found

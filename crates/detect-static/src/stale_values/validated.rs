@@ -1,8 +1,8 @@
 //! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
 
 use program::Variable;
-use program::outline::{Action, EventId, Member, Object, Start};
-use program::summary::{Access, Influence, Influences, Root};
+use program::outline::{Action, EventId, Member, Name, Object, Start};
+use program::summary::{Access, AccessId, Influence, Influences, Root};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
@@ -47,7 +47,12 @@ impl Looking<'_> {
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
-            if looks_again || answers || looks_at_itself || self.is_asked_by_container(stale, write) {
+            if looks_again
+                || answers
+                || looks_at_itself
+                || self.is_asked_by_container(stale, write)
+                || self.is_vouched_for_by_found(stale, write)
+            {
                 return true;
             }
         }
@@ -107,6 +112,46 @@ impl Looking<'_> {
             && self.access(stale.read).is_keyed
             && self.summary.accesses.iter().any(is_act)
             && is_conditional()
+    }
+
+    /// `entry = map.get(key); synchronized (entry) { if (entry.isDead()) return; .. map.remove(key); }`: what was found is
+    /// asked itself, under its own lock, and whoever takes it out of the container tells it. The lock is held on, or the
+    /// answer is changed at once.
+    fn is_vouched_for_by_found(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let is_found = |name: &Name| name.start == Start::Result(read.event);
+        let is_lasting = |section: usize, state: Variable, asked: AccessId| {
+            let lock = &self.summary.sections[section].lock;
+            let is_changed = |change: &Access| {
+                change.is_write
+                    && change.held.contains(section)
+                    && comes_from(&change.control, asked)
+                    && self.variable(change) == Some(state)
+            };
+            is_found(lock)
+                && lock.steps.is_empty()
+                && (write.held.contains(section) || self.summary.accesses.iter().any(is_changed))
+        };
+        let is_asked = |influence: &Influence| match influence.root {
+            Root::Access(id) if id != stale.read => {
+                let asked = self.access(id);
+                self.variable(asked).filter(|_| is_found(&asked.base)).is_some_and(|state| {
+                    asked.held.iter().any(|section| is_lasting(section, state, id))
+                        && self.is_told_when_taken(stale.variable, state)
+                })
+            }
+            _ => false,
+        };
+        stale.variable == stale.written && read.is_keyed && write.control.iter().chain(&write.guards).any(is_asked)
+    }
+
+    /// Whether a method that takes something out of a container also writes a variable.
+    fn is_told_when_taken(&self, container: Variable, state: Variable) -> bool {
+        self.whole.variables.writers(container).iter().any(|place| {
+            let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
+            summary.accesses[place.access.index()].is_removal
+                && summary.accesses.iter().any(|write| write.is_write && self.variable(write) == Some(state))
+        })
     }
 
     /// Whether what the write is told to expect was read from the very object that was asked: an entry of a map.

@@ -29,6 +29,7 @@ impl Looking<'_> {
     /// Whether a variable of one class is read and one of another class is written, or a container is asked and something
     /// else written: some section that touches both is little to say that they belong together. What is asked before a
     /// wait is waited for, and variables that two methods check crosswise are not there by chance.
+    /// A glance at a volatile, with no lock around it, ties the two even less.
     fn is_beside(&self, stale: &Stale, is_skewed: bool) -> bool {
         let owner = |variable: Variable| self.whole.program.class_of_field(variable.field());
         let is_crosswise = is_skewed && !self.is_handled(stale.variable.field());
@@ -36,7 +37,14 @@ impl Looking<'_> {
         stale.first != stale.second
             && stale.variable != stale.written
             && !is_crosswise
-            && (is_of_container || owner(stale.variable) != owner(stale.written))
+            && (is_of_container || owner(stale.variable) != owner(stale.written) || self.is_glance(stale))
+    }
+
+    /// Whether a volatile field of an object is read with no lock around the read.
+    fn is_glance(&self, stale: &Stale) -> bool {
+        let read = self.access(stale.read);
+        matches!(read.member, Member::Field(_))
+            && read.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own)
     }
 
     /// Whether what is asked or what is done is more than two calls away: on the way there it is asked and done for many
@@ -93,7 +101,7 @@ impl Looking<'_> {
         matches!(stale.variable, Variable::Held(field) if is_by_habit(self.whole.program, field))
     }
 
-    /// Whether it is a volatile field that nobody ever writes under a lock: it may be volatile for being handed from
+    /// Whether it is a volatile field that hardly anybody ever writes under a lock: it may be volatile for being handed from
     /// thread to thread, or for being seen, and its object with one thread at a time. One that is compared and set is part
     /// of an algorithm without locks, which looks again where it must. Two fields that two methods check crosswise are
     /// not there by chance.
@@ -104,6 +112,12 @@ impl Looking<'_> {
             && (!is_skewed || self.is_handled(field))
             && matches!(read.member, Member::Field(_))
             && !self.whole.program.field(field).access.is_static()
-            && !self.whole.guards(field, Part::Itself).locks.iter().any(|guarding| guarding.writes > 0)
+            && !self.is_written_under_lock(field)
+    }
+
+    /// Whether at least one in four writes of a field is under one and the same lock.
+    fn is_written_under_lock(&self, field: FieldId) -> bool {
+        let guards = self.whole.guards(field, Part::Itself);
+        guards.locks.iter().any(|guarding| guarding.writes > 0 && guarding.writes * 4 >= guards.writes)
     }
 }

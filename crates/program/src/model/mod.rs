@@ -21,6 +21,7 @@ mod lookup;
 mod sinks;
 mod tasks;
 mod threads;
+mod world;
 
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use entry::{EntryPoint, TaskEntry, immutable_classes, task_entries};
 pub use line::Origin;
 pub(crate) use lookup::linearize;
 pub use lookup::{Ancestry, Models, NamedMethod, Supertypes, named_methods};
+pub use world::is_ever_new;
 
 /// All tables. A class is in one of them alone.
 const FAMILIES: &[&[line::Table]] = &[

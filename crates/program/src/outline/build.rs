@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 
 use super::agree::Agreements;
 use super::awaited::awaited;
+use super::choices::{Choices, counted};
 use super::flow::{Flow, Places};
 use super::objects::objects;
 use super::order::Blocks;
@@ -14,12 +15,12 @@ use super::{
     Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Outline, OutlineSection, SectionSet,
     Shared, Start,
 };
+use crate::Program;
 use crate::ir::{Body, Dynamic, Op, Value, ValueType};
 use crate::keyed;
 use crate::lock::LockKind;
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Section, SectionKind, Sections};
-use crate::{ControlDependence, Program};
 
 /// Places where paths meet are followed so many times.
 const MAX_PHIS: usize = 12;
@@ -104,7 +105,7 @@ impl<'b> Building<'b> {
             held: vec![SectionSet::default(); count],
             event_held: Vec::new(),
             constructor: self.program.roots.constructor,
-            choices: self.choices(),
+            choices: Choices { body: self.body, counted: counted(self.body, &self.program.names) }.all(),
             waits: Waits::default(),
         };
         let mut events = Vec::new();
@@ -162,106 +163,6 @@ impl<'b> Building<'b> {
             Some((EventId(index as u32), self.name(lock, places), kind))
         });
         waits.collect()
-    }
-
-    /// Phis that choose between constants, between numbers that were counted to, or between what a loop has chosen and
-    /// another one, and what decides.
-    fn choices(&self) -> Vec<(Value, SmallVec<[Value; 4]>)> {
-        let counted = self.counted();
-        let is_constant = |value: &Value| matches!(self.body.op(*value), Op::Constant(_));
-        // Not how often something was so, but which of two it was.
-        let is_counted = |operands: &[Value]| {
-            let mut from = operands.iter().map(|value| self.counted_from(*value));
-            let first = from.next();
-            operands.iter().all(|value| counted[value.index()]) && from.any(|other| Some(other) != first)
-        };
-        let mut choices = Vec::new();
-        let mut control = None;
-        for (block, edges) in self.body.blocks() {
-            for (value, instruction) in self.body.instructions_of(block) {
-                let Op::Phi(operands) = instruction.op else { break };
-                let operands = self.body.operands(operands);
-                if !operands.iter().any(is_constant) && !is_counted(operands) && !self.is_chosen(value, operands) {
-                    continue;
-                }
-                let control = control.get_or_insert_with(|| ControlDependence::of(self.body));
-                let mut deciding: SmallVec<[Value; 4]> = SmallVec::new();
-                for predecessor in &edges.predecessors {
-                    let branches = control.of_block(predecessor.block).iter().map(|on| on.branch);
-                    let own = control.of_block(block);
-                    for branch in branches.chain([predecessor.block]) {
-                        if own.iter().any(|on| on.branch == branch) {
-                            continue;
-                        }
-                        if let Some(last) = self.body.terminator(branch)
-                            && let op @ (Op::Branch { .. } | Op::Switch { .. }) = self.body.op(last)
-                        {
-                            self.body.for_each_operand(op, |operand| deciding.push(operand));
-                        }
-                    }
-                }
-                deciding.sort_unstable();
-                deciding.dedup();
-                choices.push((value, deciding));
-            }
-        }
-        choices
-    }
-
-    /// Whether a loop has chosen an object so far, and keeps it or takes another one.
-    fn is_chosen(&self, value: Value, operands: &[Value]) -> bool {
-        matches!(self.body.instruction(value).value_type, ValueType::Reference(_))
-            && operands.iter().any(|so_far| match *self.body.op(*so_far) {
-                Op::Phi(rounds) => *so_far != value && self.body.operands(rounds).contains(&value),
-                _ => false,
-            })
-    }
-
-    /// By register: whether it is made of constants alone, as what a loop counts with.
-    fn counted(&self) -> Vec<bool> {
-        let mut counted: Vec<bool> = vec![false; self.body.value_count()];
-        for (value, instruction) in self.body.instructions() {
-            counted[value.index()] = matches!(
-                instruction.op,
-                Op::Constant(_) | Op::Phi(_) | Op::Negate(_) | Op::Arithmetic(..) | Op::Convert(_)
-            ) || self.is_boxing(&instruction.op);
-        }
-        let mut changed = true;
-        while changed {
-            changed = false;
-            for (value, instruction) in self.body.instructions() {
-                let mut is_made_of_it = counted[value.index()];
-                if is_made_of_it {
-                    self.body.for_each_operand(&instruction.op, |operand| is_made_of_it &= counted[operand.index()]);
-                    changed |= !is_made_of_it;
-                    counted[value.index()] = is_made_of_it;
-                }
-            }
-        }
-        counted
-    }
-
-    /// What a number was counted up or down from.
-    fn counted_from(&self, value: Value) -> Value {
-        match *self.body.op(value) {
-            Op::Arithmetic(_, from, by) if matches!(self.body.op(by), Op::Constant(_)) => self.counted_from(from),
-            Op::Convert(from) | Op::Negate(from) => self.counted_from(from),
-            _ => value,
-        }
-    }
-
-    /// Whether a call only puts a number into an object.
-    fn is_boxing(&self, op: &Op) -> bool {
-        let names = &self.program.names;
-        match op {
-            Op::Call { method, .. } => {
-                let boxes = ["java/lang/Integer", "java/lang/Long", "java/lang/Short"];
-                names.text(method.name) == "valueOf"
-                    && boxes.contains(&names.text(method.class.0))
-                    && !names.text(method.descriptor).starts_with("(L")
-            }
-            _ => false,
-        }
     }
 
     /// Whether a register only holds the lock of some section.
@@ -511,7 +412,7 @@ impl<'b> Building<'b> {
     ) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
-        let counted = self.counted();
+        let counted = counted(self.body, &self.program.names);
         for (value, instruction) in self.body.instructions() {
             let Op::Return(Some(result)) = instruction.op else { continue };
             // Every section of the method has ended when the caller gets the result.

@@ -8,6 +8,7 @@
 mod agree;
 mod awaited;
 mod build;
+mod choices;
 mod conditions;
 mod dominators;
 mod flow;

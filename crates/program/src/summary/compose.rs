@@ -64,6 +64,7 @@ impl<'c> Compose<'c> {
             element_of: vec![None; outline.events.len()],
             element_name: vec![None; outline.events.len()],
             found: None,
+            gone_over: vec![None; outline.events.len()],
             of_keys: vec![false; outline.events.len()],
             within: vec![None; outline.events.len()],
             controls: Vec::new(),
@@ -106,6 +107,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) element_name: Vec<Option<Name>>,
     /// How a callee that is put in calls what it returns, and the call.
     pub(super) found: Option<(Start, EventId)>,
+    /// By event: the container whose elements a stream has.
+    pub(super) gone_over: Vec<Option<Box<Name>>>,
     /// By event: whether it yields a map's set of keys, or something that goes over one.
     pub(super) of_keys: Vec<bool>,
     /// By event: the container that has what it yields.
@@ -365,6 +368,7 @@ impl Composing<'_, '_> {
             is_keyed: false,
             keys: event.key.map(|key| self.settle_key(key)).into_iter().collect(),
             is_of_keys: false,
+            is_of_each: self.is_each(base, event),
             within: self.within(base),
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },
         })

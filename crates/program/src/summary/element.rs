@@ -42,6 +42,10 @@ impl Composing<'_, '_> {
             }
             _ => None,
         };
+        if is_carrier && named.is_none() && ["stream", "parallelStream"].contains(&name) {
+            let container = first.map(|first| self.settle(&first.name));
+            self.gone_over[id.index()] = container.filter(|name| !name.is_unknown()).map(Box::new);
+        }
         if is_carrier {
             self.element_name[id.index()] = Some(named.unwrap_or(Name::start(Start::Element(id))));
         } else if is_layer && named.as_ref().is_some_and(|name| !name.is_unknown()) {

@@ -247,6 +247,11 @@ impl Composing<'_, '_> {
         let mut through =
             Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held, known: Vec::new() };
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
+        let each: SmallVec<[bool; 4]> = arguments.iter().map(|argument| self.is_each(&argument.name, event)).collect();
+        let is_each = |access: &Access| match access.base.start {
+            Start::Parameter(position) => each.get(usize::from(position)).is_some_and(|each| *each),
+            _ => false,
+        };
         let choices: SmallVec<[SmallVec<[Name; 2]>; 4]> =
             arguments.iter().map(|argument| self.choices(argument)).collect();
         let [mut controls, mut guards, mut awaits] =
@@ -309,6 +314,7 @@ impl Composing<'_, '_> {
                 is_keyed: access.is_keyed,
                 keys: access.keys.iter().filter_map(|key| self.translate_key(*key, arguments)).collect(),
                 is_of_keys: access.is_of_keys,
+                is_of_each: access.is_of_each || is_each(access),
                 within: match access.base.start {
                     Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
                     _ if self.is_found(&access.base) => container.clone(),

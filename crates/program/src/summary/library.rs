@@ -273,6 +273,7 @@ impl Composing<'_, '_> {
                         Target::Argument(index) => self.are_keys(arguments.get(usize::from(index) + skip)),
                         _ => self.are_keys(arguments.first()),
                     },
+                    is_of_each: self.is_each(&base, event),
                     within: match effect.target {
                         Target::Argument(index) => self.within_given(arguments.get(usize::from(index) + skip)),
                         Target::Named => None,

@@ -139,6 +139,8 @@ pub struct Access {
     pub keys: Keys,
     /// Of a map: it reads which keys there are, and no more.
     pub is_of_keys: bool,
+    /// It touches each element of something in turn: what it tells, it tells of all of them.
+    pub is_of_each: bool,
     /// The container that has the object that the base starts with.
     pub within: Option<Box<Name>>,
     /// Of a write: the comparisons that must have come out in one way for it to happen.

@@ -5,7 +5,7 @@ use location::MethodName;
 
 use super::compose::Composing;
 use crate::model::{CallModel, Returns, State, Target};
-use crate::outline::{Argument, Name, Object, Start};
+use crate::outline::{Action, Argument, Event, Key, KeyStart, Name, NameStep, Object, Start};
 use crate::variable::holder;
 
 impl Composing<'_, '_> {
@@ -13,7 +13,25 @@ impl Composing<'_, '_> {
     pub(super) fn within(&self, name: &Name) -> Option<Box<Name>> {
         match name.start {
             Start::Result(event) => self.within.get(event.index()).cloned().flatten(),
+            Start::Element(stream) => self.gone_over.get(stream.index()).cloned().flatten(),
             _ => None,
+        }
+    }
+
+    /// Whether a name stands for each element of something in turn: what an iterator yields, or a stream has at hand, or
+    /// what stands at a position that a loop counts.
+    pub(super) fn is_each(&self, name: &Name, event: &Event) -> bool {
+        let is_counted = |step: &NameStep| matches!(step, NameStep::Element(Key { start: KeyStart::Local(_), .. }));
+        match name.start {
+            Start::Element(_) => true,
+            Start::Result(call) => match &self.outline.events[call.index()].action {
+                Action::Call { method, .. } => {
+                    ["next", "nextElement"].contains(&self.program.names.text(method.name))
+                        && self.outline.events[call.index()].in_loop
+                }
+                _ => false,
+            },
+            _ => event.in_loop && name.steps.iter().any(is_counted),
         }
     }
 

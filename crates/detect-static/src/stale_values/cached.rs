@@ -1,0 +1,246 @@
+//! Values that are computed when they are first asked for, and kept: whoever computes one again gets the same.
+
+use program::model::{self, is_ever_new};
+use program::outline::{Action, Event, Member, Object, Outline, Start};
+use program::summary::{Access, Influence, Root, Spot};
+use program::{MethodId, Place, Variable};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+use crate::words::operation;
+
+/// Methods that help to make a value are looked at this deep.
+const MAX_DEPTH: usize = 2;
+
+impl Looking<'_> {
+    /// Whether nobody can tell which of two threads has made what is kept: it never changes, and follows from the key, or
+    /// from the object itself, and from what nobody writes.
+    pub(super) fn is_computed_again(&self, stale: &Stale, write: &Access) -> bool {
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && (self.is_lazy_field(stale, write) || self.is_kept_by_key(stale, write))
+            && write
+                .value
+                .iter()
+                .all(|influence| self.is_settled(influence, write, self.access(stale.read).address.as_ref()))
+            && !self.does_more(stale, write)
+            && !self.is_chosen_anew(stale, write)
+    }
+
+    /// Whether a volatile field gets its only value.
+    fn is_lazy_field(&self, stale: &Stale, write: &Access) -> bool {
+        let Variable::Field(field) = stale.variable else { return false };
+        let declared = self.whole.program.field(field);
+        let descriptor = self.whole.program.names.text(declared.descriptor);
+        let mut others = self.whole.variables.writers(stale.variable).iter().filter(|place| !self.is_dropped(place));
+        others.next().is_some()
+            && others.next().is_none()
+            && declared.access.is_volatile()
+            && (self.is_unchanging(descriptor)
+                || descriptor.starts_with('[') && self.is_filled_before(stale.variable, write))
+    }
+
+    /// Whether a map gets a value for the key that was asked for, and nobody takes single keys out again.
+    fn is_kept_by_key(&self, stale: &Stale, write: &Access) -> bool {
+        let is_put = |spot: &Spot| matches!(operation(self.whole, spot), Some("put" | "putIfAbsent"));
+        let is_alone = |spot: &Spot| {
+            let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method);
+            method.is_some_and(|method| method == self.method || self.whole.calls.callers(method) == [self.method])
+        };
+        let is_kept = |place: &Place| {
+            let Some(there) = Looking::at(self.whole, place.method) else { return false };
+            let other = &there.summary.accesses[place.access.index()];
+            operation(self.whole, &other.spot) == Some("clear")
+                || other.spot == write.spot && is_alone(&other.spot)
+                || is_put(&other.spot) && other.value.iter().all(|influence| there.is_settled(influence, other, &[]))
+        };
+        let read = self.access(stale.read);
+        matches!(stale.variable, Variable::Held(_))
+            && read.is_keyed
+            && is_put(&write.spot)
+            && self.whole.variables.writers(stale.variable).iter().all(is_kept)
+            && self.put_at(&write.spot).is_some_and(|(method, outline, value)| {
+                !value.is_empty() && value.iter().all(|object| self.never_changes(method, outline, object))
+            })
+    }
+
+    /// What a call of two arguments is given as the second one, and where.
+    fn put_at(&self, spot: &Spot) -> Option<(MethodId, &Outline, &[Object])> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        let event = outline.events.iter().find(|event| event.pc == spot.pc)?;
+        match &event.action {
+            Action::Call { arguments, .. } => {
+                let [_, _, value] = arguments.as_slice() else { return None };
+                Some((method, outline, &value.objects))
+            }
+            _ => None,
+        }
+    }
+
+    fn never_changes(&self, method: MethodId, outline: &Outline, object: &Object) -> bool {
+        let program = self.whole.program;
+        let text = |symbol| program.names.text(symbol);
+        match *object {
+            Object::Int(_) => true,
+            Object::New { class, .. } => self.whole.calls.is_immutable(program, class),
+            Object::Event(event) => match &outline.events[event.index()].action {
+                Action::Call { method, .. } => text(method.descriptor)
+                    .rsplit_once(')')
+                    .is_some_and(|(_, descriptor)| self.is_unchanging(descriptor)),
+                Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
+                    self.is_unchanging(text(field.descriptor))
+                }
+                _ => false,
+            },
+            Object::Parameter(position) => {
+                let declared = program.method(method);
+                let skipped = usize::from(!declared.access.is_static());
+                let position = usize::from(position).checked_sub(skipped);
+                let parameter = position.and_then(|position| parameters(text(declared.descriptor)).nth(position));
+                parameter.is_some_and(|descriptor| self.is_unchanging(descriptor))
+            }
+            Object::Unknown => false,
+        }
+    }
+
+    fn is_unchanging(&self, descriptor: &str) -> bool {
+        let program = self.whole.program;
+        match descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')) {
+            Some(name) => self.whole.calls.is_immutable(program, program.names.class(name)),
+            None => !descriptor.starts_with('['),
+        }
+    }
+
+    /// Whether an array has all its elements when it gets into the field, and nobody puts others in.
+    fn is_filled_before(&self, variable: Variable, write: &Access) -> bool {
+        let field = variable.field();
+        let is_written = |variable| !self.whole.variables.writers(variable).is_empty();
+        !is_written(Variable::Held(field))
+            && !is_written(Variable::Within(field))
+            && self
+                .summary
+                .accesses
+                .iter()
+                .filter(|access| access.is_write && access.member == Member::Elements)
+                .all(|access| self.is_made_here(access) && !self.may_come_before(write, access))
+    }
+
+    /// Whether it is a part of something that this method makes, or gets from a method that is none of the program's.
+    fn is_made_here(&self, access: &Access) -> bool {
+        let event = match access.base.start {
+            Start::New(_) => return true,
+            Start::Result(event) => event,
+            _ => return false,
+        };
+        let outline = self.whole.summaries.outline(self.method);
+        match outline.and_then(|outline| outline.events.get(event.index())).map(|event| &event.action) {
+            Some(Action::Call { kind, method, .. }) => {
+                let targets = self.whole.calls.targets(self.whole.program, *kind, *method);
+                targets.known().iter().all(|target| self.whole.summaries.outline(*target).is_none())
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a write only takes a value back.
+    pub(super) fn is_dropped(&self, place: &Place) -> bool {
+        let summary = self.whole.summaries.summary(place.method);
+        let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
+        let outline = self.whole.summaries.outline(place.method);
+        let event = write.zip(outline).and_then(|(write, outline)| outline.events.get(write.event.index()));
+        matches!(event.map(|event| &event.action), Some(Action::Write { stored, .. }) if stored.objects.is_empty())
+    }
+
+    /// Whether a part of a value is the same for everybody who asks for this key, or this object.
+    fn is_settled(&self, influence: &Influence, write: &Access, key: &[Influence]) -> bool {
+        let is_key = || key.iter().any(|part| part.root == influence.root);
+        let is_this = |position| position == 0 && !self.whole.program.method(self.method).access.is_static();
+        match influence.root {
+            Root::Parameter(position) => is_this(position) || is_key(),
+            Root::Access(read) => {
+                let read = self.access(read);
+                // What a map tells of the value before is not part of what it gets.
+                read.spot == write.spot
+                    || self.is_made_here(read)
+                    || self.variable(read).is_some_and(|variable| self.whole.variables.writers(variable).is_empty())
+                    || is_key()
+            }
+        }
+    }
+
+    /// Whether anything else is done because there was no value: another write, or a call that is there for what it does.
+    fn does_more(&self, stale: &Stale, write: &Access) -> bool {
+        let is_other = |access: &Access| {
+            access.is_write
+                && self.shared(access).is_some_and(|variable| variable != stale.variable)
+                && (access.event == write.event || comes_from(&access.control, stale.read))
+        };
+        let names = &self.whole.program.names;
+        self.summary.accesses.iter().any(is_other)
+            || self.of_same_answer(stale, write).any(|event| match &event.action {
+                Action::Call { method, .. } => {
+                    let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                    names.text(method.descriptor).ends_with(")V")
+                        && names.text(method.name) != "<init>"
+                        && model.is_none_or(|model| model.sink.is_some_and(|sink| sink == model::Sink::Print))
+                }
+                _ => false,
+            })
+    }
+
+    /// What happens for the same reason as the write, and besides it.
+    fn of_same_answer(&self, stale: &Stale, write: &Access) -> impl Iterator<Item = &Event> {
+        let reading = self.access(stale.read).event;
+        let events = self.whole.summaries.outline(self.method).map(|outline| outline.events.as_slice());
+        let events = events.unwrap_or_default();
+        let deciding = events[write.event.index()].control.clone();
+        let of_same = events.iter().enumerate().filter(move |(index, event)| {
+            *index != write.event.index()
+                && *index != reading.index()
+                && deciding.iter().any(|condition| event.control.contains(condition))
+        });
+        of_same.map(|(_, event)| event)
+    }
+
+    /// Whether the clock or chance has a part in it.
+    fn is_chosen_anew(&self, stale: &Stale, write: &Access) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        let writing = outline.map(|outline| &outline.events[write.event.index()]);
+        let before = outline.into_iter().flat_map(|outline| &outline.events[..write.event.index()]);
+        self.of_same_answer(stale, write).chain(writing).chain(before).any(|event| self.is_new_by(event, MAX_DEPTH))
+    }
+
+    fn is_new_by(&self, event: &Event, depth: usize) -> bool {
+        let Action::Call { kind, method, .. } = &event.action else { return false };
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        is_ever_new(&program.names, *method)
+            || depth > 0
+                && calls.targets(program, *kind, *method).known().iter().any(|target| {
+                    let outline = self.whole.summaries.outline(*target);
+                    outline.is_some_and(|outline| outline.events.iter().any(|event| self.is_new_by(event, depth - 1)))
+                })
+    }
+}
+
+/// The descriptors of a method's parameters, one after the other.
+fn parameters(descriptor: &str) -> impl Iterator<Item = &str> {
+    let mut rest = descriptor.strip_prefix('(').and_then(|rest| rest.split_once(')')).map_or("", |(inner, _)| inner);
+    std::iter::from_fn(move || {
+        let start = rest.find(|letter| letter != '[')?;
+        let length = if rest[start..].starts_with('L') { rest.find(';')? + 1 } else { start + 1 };
+        let (first, others) = rest.split_at(length);
+        rest = others;
+        Some(first)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn parameters() {
+        let of = |descriptor| super::parameters(descriptor).collect::<Vec<_>>();
+        assert_eq!(of("()V"), [""; 0]);
+        assert_eq!(of("(I[[JLjava/lang/Long;[La;Z)V"), ["I", "[[J", "Ljava/lang/Long;", "[La;", "Z"]);
+    }
+}

@@ -1,0 +1,148 @@
+//! A step of one's own that is asked about afterwards instead of by what it returns: `left.decrementAndGet();
+//! if (left.get() == 0) finish();`. When others take theirs in between, two find that they were the last, or nobody does.
+
+use program::Variable;
+use program::ir::{Arithmetic, CallKind, Op};
+use program::model::State;
+use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline};
+use program::summary::{Access, AccessId, Root};
+
+use super::rules::{Looking, Stale, Use};
+use crate::threads::run_at_once;
+
+impl Looking<'_> {
+    pub(super) fn stepped(&self) -> Vec<Stale> {
+        let mut found = Vec::new();
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
+        for step in self.summary.accesses.iter().filter(|access| access.is_write && is_amount(access)) {
+            let Some(before) = self.counted_on(step).filter(|_| !is_asked(outline, step.event)) else { continue };
+            for (index, answer) in self.summary.accesses.iter().enumerate() {
+                let Some((first, second)) = self.asked_later(outline, step, answer) else { continue };
+                let Some(variable) = self.shared(step) else { continue };
+                if self.decides_once(outline, answer.event, step.event, variable)
+                    && run_at_once(self.whole, self.method, self.method)
+                    && self.is_count(step)
+                {
+                    let write = AccessId(index as u32);
+                    found.push(Stale {
+                        read: before,
+                        write,
+                        first,
+                        second,
+                        how: Use::Stepped,
+                        variable,
+                        written: variable,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    /// What a step goes on from: it depends on what was there.
+    fn counted_on(&self, step: &Access) -> Option<AccessId> {
+        step.value.iter().find_map(|influence| match influence.root {
+            Root::Access(read) => {
+                let before = self.access(read);
+                let is_it = before.member == step.member
+                    && before.base.same(&step.base)
+                    && !before.held.intersection(step.held).is_empty();
+                is_it.then_some(read)
+            }
+            Root::Parameter(_) => None,
+        })
+    }
+
+    /// Whether a step is one up or down, and not some other change of what was there.
+    fn is_count(&self, step: &Access) -> bool {
+        let program = self.whole.program;
+        if let Member::State(_) = step.member {
+            return self.way_of(step).is_some();
+        }
+        let method = self.whole.calls.hierarchy.resolve_name(program, step.spot.method);
+        let Some(Ok(Some(body))) = method.map(|method| program.body(method)) else { return false };
+        let stored = body.instructions().find_map(|(_, instruction)| match instruction.op {
+            Op::PutField { value, .. } | Op::PutStatic { value, .. } if instruction.pc == step.spot.pc => Some(value),
+            _ => None,
+        });
+        stored.is_some_and(|stored| match *body.op(stored) {
+            Op::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, _, by) => matches!(body.op(by), Op::Constant(_)),
+            _ => false,
+        })
+    }
+
+    /// The section of a step, and the later one in which the outcome is asked.
+    fn asked_later(&self, outline: &Outline, step: &Access, answer: &Access) -> Option<(usize, usize)> {
+        let is_later = !answer.is_write
+            && answer.event != step.event
+            && answer.member == step.member
+            && answer.base.same(&step.base)
+            && step.held.intersection(answer.held).is_empty()
+            && outline.leads_to(step.event, answer.event, &[]);
+        is_later.then(|| step.held.iter().next().zip(answer.held.iter().next()))?
+    }
+
+    /// Whether an answer says, by being one very value, that something is done which is not to be done twice. What asks
+    /// first whether it is the one to do it may be asked to twice.
+    fn decides_once(&self, outline: &Outline, answer: EventId, step: EventId, variable: Variable) -> bool {
+        let is_from = |condition: u32, wanted: &dyn Fn(EventId) -> bool| {
+            let mut sources = outline.conditions[condition as usize].sources.iter();
+            sources.any(|source| matches!(source.origin, Origin::Event(event) if wanted(event)))
+        };
+        let is_claim = |event: EventId| {
+            let mut accesses = self.summary.accesses.iter();
+            accesses.any(|access| access.event == event && access.is_write && self.variable(access) != Some(variable))
+        };
+        // Whether there is another step is asked by who goes on as long as there is something.
+        let is_step = outline.events[step.index()].control.iter().any(|on| is_from(*on, &|one| one == answer));
+        !is_step
+            && (0..).zip(&outline.events).any(|(number, event)| {
+                event
+                    .control
+                    .iter()
+                    .any(|on| !outline.conditions[*on as usize].is_by_size && is_from(*on, &|one| one == answer))
+                    && !event.control.iter().any(|on| is_from(*on, &is_claim))
+                    && self.is_act(EventId(number), event)
+            })
+    }
+
+    /// Whether it makes a difference if something is done twice: it adds to something, or nobody knows what it does.
+    fn is_act(&self, id: EventId, event: &Event) -> bool {
+        let Action::Call { kind, method, .. } = &event.action else { return false };
+        let is_unknown = || {
+            let (program, calls) = (self.whole.program, &self.whole.calls);
+            *kind == CallKind::Interface
+                && calls.model(program, *method, method.class).is_none()
+                && !calls
+                    .targets(program, *kind, *method)
+                    .known()
+                    .iter()
+                    .any(|one| program.is_checked(program.class_of(*one)))
+        };
+        let adds = |access: &Access| {
+            access.event == id
+                && access.is_write
+                && !access.is_compound
+                && !access.value.is_empty()
+                && self.shared(access).is_some()
+        };
+        self.summary.accesses.iter().any(adds) || is_unknown()
+    }
+}
+
+/// Whether the outcome of a step is asked by what it returns.
+fn is_asked(outline: &Outline, step: EventId) -> bool {
+    let mut sources = outline.conditions.iter().flat_map(|condition| &condition.sources);
+    sources.any(|source| source.origin == Origin::Event(step))
+}
+
+/// Whether it is an amount of one object, not of any element of something.
+fn is_amount(access: &Access) -> bool {
+    match access.member {
+        Member::Static(_) => true,
+        Member::Field(_) | Member::State(State::Value) => {
+            !access.base.is_unknown() && !access.base.steps.contains(&NameStep::Some)
+        }
+        Member::Elements | Member::State(_) => false,
+    }
+}
