@@ -90,7 +90,7 @@ pub(super) fn is_contended(
 /// Whether a write is one of what the object has that its method belongs to.
 fn is_own_write(whole: &Whole<'_>, variable: Variable, write: At) -> bool {
     let outline = whole.outlines().get(write.method);
-    let event = outline.as_deref().and_then(|outline| outline.events.get(write.event.index()));
+    let event = outline.and_then(|outline| outline.events.get(write.event.index()));
     event.is_some_and(|event| match &event.action {
         Action::Write { base, .. } => is_of_this(base, variable),
         Action::Call { arguments, .. } => arguments.first().is_some_and(|first| is_of_this(&first.name, variable)),
