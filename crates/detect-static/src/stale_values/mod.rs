@@ -30,6 +30,7 @@ mod stamps;
 mod stepped;
 mod strict;
 mod validated;
+mod waits;
 mod way;
 mod weak;
 

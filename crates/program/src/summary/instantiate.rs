@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 use super::compose::{Composing, extend, extend_by};
 use super::influences::Gathering;
 use super::inside::is_local;
+use super::through::{Joined, Through, mapped};
 use super::{
-    Access, AccessId, Compared, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary,
-    SummarySection,
+    Access, Compared, Comparisons, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary, SummarySection,
 };
 use crate::class::MethodId;
 use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, SectionSet, Start};
@@ -434,95 +434,4 @@ pub(super) enum Around {
     Sections(SectionSet),
     /// Nothing: it runs later, or elsewhere.
     Nothing,
-}
-
-/// How a callee's influences look from the caller's side.
-struct Through<'t> {
-    given: &'t [Influences],
-    /// Of parameters that are not among the arguments.
-    rest: &'t Influences,
-    accesses: Vec<Option<AccessId>>,
-    sections: &'t [Option<usize>],
-    held: SectionSet,
-    /// What the last sets have become: accesses that stand together mostly share theirs.
-    known: Vec<(Influences, Influences)>,
-}
-
-/// A callee's influences together with those that the call has itself. Accesses that stand together mostly have the
-/// same, and share what has become of it.
-struct Joined<'j> {
-    here: &'j Influences,
-    last: Option<(&'j Influences, Influences)>,
-}
-
-impl<'j> Joined<'j> {
-    fn of(&mut self, through: &Through<'_>, influences: &'j Influences) -> Influences {
-        if let Some((from, known)) = &self.last
-            && from.is_same(influences)
-        {
-            return known.clone();
-        }
-        let mut all = Gathering::default();
-        through.gather(&mut all, influences);
-        all.add_all(self.here);
-        let all = all.finish();
-        self.last = through.is_settled(influences).then(|| (influences, all.clone()));
-        all
-    }
-}
-
-/// How many sets are looked at again.
-const MAX_KNOWN: usize = 8;
-
-impl Through<'_> {
-    fn of(&mut self, influences: &Influences) -> Influences {
-        if influences.is_empty() {
-            return Influences::default();
-        }
-        if let Some((_, known)) = self.known.iter().rev().take(MAX_KNOWN).find(|(from, _)| from.is_same(influences)) {
-            return known.clone();
-        }
-        let mut all = Gathering::default();
-        self.gather(&mut all, influences);
-        let all = all.finish();
-        if self.is_settled(influences) {
-            self.known.push((influences.clone(), all.clone()));
-        }
-        all
-    }
-
-    fn gather(&self, all: &mut Gathering, influences: &Influences) {
-        for influence in influences {
-            match influence.root {
-                Root::Parameter(position) => {
-                    all.add_all(self.given.get(usize::from(position)).unwrap_or(self.rest));
-                }
-                Root::Access(access) => {
-                    if let Some(Some(access)) = self.accesses.get(access.index()) {
-                        // A section of the callee that is a part of one around the call goes on.
-                        let ended = mapped(influence.ended, self.sections).without(self.held);
-                        all.add(Influence { root: Root::Access(*access), ended });
-                    }
-                }
-            }
-        }
-    }
-
-    /// Whether all accesses that influences come from have been put in.
-    fn is_settled(&self, influences: &Influences) -> bool {
-        influences.iter().all(|influence| match influence.root {
-            Root::Access(access) => access.index() < self.accesses.len(),
-            Root::Parameter(_) => true,
-        })
-    }
-}
-
-fn mapped(set: SectionSet, sections: &[Option<usize>]) -> SectionSet {
-    let mut all = SectionSet::default();
-    for section in set.iter() {
-        if let Some(Some(number)) = sections.get(section) {
-            all.insert(*number);
-        }
-    }
-    all
 }

@@ -22,6 +22,7 @@ mod order;
 mod returned;
 mod summaries;
 mod taken;
+mod through;
 mod uses;
 mod waits;
 mod within;
