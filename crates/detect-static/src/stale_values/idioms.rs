@@ -1,6 +1,7 @@
 //! Correct ways to use a value after its section: the value was handed over, is made sure of again, or does no harm.
 
 use program::Variable;
+use program::model::State;
 use program::outline::{Action, Member, Origin};
 use program::summary::{Access, AccessId, Influences, Root};
 
@@ -30,6 +31,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_asked_after(stale, write)
         || looking.is_begun_anew(stale, write)
         || looking.is_in_phases(stale, write)
+        || looking.is_of_what_was_taken(stale, write)
 }
 
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {
@@ -50,6 +52,33 @@ impl Looking<'_> {
             && outline.events[self.access(stale.read).event.index()].control.iter().any(|condition| {
                 let sources = &outline.conditions[*condition as usize].sources;
                 !sources.is_empty() && sources.iter().all(|source| is_switch(source.origin))
+            })
+    }
+
+    /// `while (open.get() > 0) { job = jobs.poll(); if (job != null) { ..; open.decrementAndGet(); } }`: one step for
+    /// each thing that was really taken is right, however old the question is whether there may be more.
+    fn is_of_what_was_taken(&self, stale: &Stale, write: &Access) -> bool {
+        let is_taking = |access: &Access| {
+            access.is_write
+                && self.variable(access) != Some(stale.variable)
+                && access.member == Member::State(State::Contents)
+                && self.way_of(access) == Some(Way::Down)
+        };
+        let asked = self.access(stale.read).event;
+        let is_taken = |origin: Origin| match origin {
+            Origin::Event(event) => {
+                event > asked && self.summary.accesses.iter().any(|access| access.event == event && is_taking(access))
+            }
+            Origin::Parameter(_) => false,
+        };
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let mut conditions = outline.events[write.event.index()].control.iter();
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && self.counted_on(write).is_some()
+            && conditions.any(|condition| {
+                let mut sources = outline.conditions[*condition as usize].sources.iter();
+                sources.any(|source| is_taken(source.origin))
             })
     }
 

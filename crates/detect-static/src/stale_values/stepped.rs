@@ -40,7 +40,7 @@ impl Looking<'_> {
     }
 
     /// What a step goes on from: it depends on what was there.
-    fn counted_on(&self, step: &Access) -> Option<AccessId> {
+    pub(super) fn counted_on(&self, step: &Access) -> Option<AccessId> {
         step.value.iter().find_map(|influence| match influence.root {
             Root::Access(read) => {
                 let before = self.access(read);

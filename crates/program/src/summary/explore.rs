@@ -1,11 +1,12 @@
 //! Where two values that a method deals with come together, followed into callees; on demand.
 
 use super::compose::{Compose, Composing};
+use super::influences::Gathering;
 use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::model::{Access, Returns, State};
-use crate::outline::{Action, Argument, EventId, MeetingKind, meetings};
+use crate::outline::{Action, Argument, EventId, MeetingKind, SectionSet, meetings};
 
 /// Calls further down than this are not asked.
 const MAX_DEPTH: usize = 3;
@@ -84,6 +85,7 @@ impl Asking<'_> {
             let spot = Spot { method: name, pc: meeting.pc, line: meeting.line };
             match meeting.kind {
                 MeetingKind::Arguments(event) => {
+                    let sides = with_contents(&composing, event, sides);
                     self.in_call(&composing, event, &sides, first, second, summary, spot, depth)
                 }
                 kind => meet(&sides, first, second).then_some(Met { spot, kind }),
@@ -146,10 +148,37 @@ impl Asking<'_> {
                 }
             }
         }
-        if is_known || !self.is_computation(composing, *method, arguments, &first_given, &second_given) {
+        let touched = |root: Root, given: &[usize]| -> Vec<usize> {
+            let own = inside(root).map(|access| &summary.accesses[access.index()].base);
+            let is_it = |argument: &Argument| own.is_some_and(|own| composing.settle(&argument.name).same(own));
+            (0..arguments.len()).filter(|at| given.contains(at) || is_it(&arguments[*at])).collect()
+        };
+        let compares = || {
+            let (first, second) = (touched(first, &first_given), touched(second, &second_given));
+            self.compares(composing, *method, arguments, &first, &second)
+        };
+        let is_computed = !is_known
+            && (self.is_computation(composing, *method, arguments, &first_given, &second_given) || compares());
+        if !is_computed {
             return None;
         }
         Some(Met { spot, kind: MeetingKind::Computed })
+    }
+
+    /// Whether a call of the library holds what one object has against what another one has: `one.equals(other)`.
+    fn compares(
+        &self,
+        composing: &Composing<'_, '_>,
+        method: location::MethodName,
+        arguments: &[Argument],
+        first: &[usize],
+        second: &[usize],
+    ) -> bool {
+        let receiver = arguments.first().map(|first| composing.holding(first)).unwrap_or_default();
+        let model = self.calls.model(self.program, method, receiver.class.unwrap_or(method.class));
+        model.is_some_and(|model| model.access == Access::Read && model.key.is_none())
+            && returns_number(self.program.names.text(method.descriptor))
+            && first.iter().any(|first| second.iter().any(|second| first != second))
     }
 
     /// Whether a call of the library makes something of two of its arguments, other than text.
@@ -182,6 +211,18 @@ impl Asking<'_> {
             None => returns_number(descriptor) && is_apart(0),
         }
     }
+}
+
+/// Where the arguments of a call come from, and what was put into them.
+fn with_contents(composing: &Composing<'_, '_>, event: EventId, sides: Vec<Influences>) -> Vec<Influences> {
+    let Action::Call { arguments, .. } = &composing.outline.events[event.index()].action else { return sides };
+    let both = sides.into_iter().zip(arguments).map(|(side, argument)| {
+        let mut all = Gathering::default();
+        all.add_all(&side);
+        all.add_all(&composing.contents(&argument.name, SectionSet::default()));
+        all.finish()
+    });
+    both.collect()
 }
 
 /// Whether a method returns a number or a truth value.
