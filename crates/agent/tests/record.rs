@@ -51,7 +51,7 @@ fn programs_with_truth_end_as_they_do_alone() {
     for jdk in jdks() {
         for (one, truth) in compiled.iter().zip(&truths).step_by(step) {
             let folder = temporary("same");
-            let start = |option: Option<String>| {
+            let start = |option: Option<&str>| {
                 let mut java = Command::new(jdk.program("java"));
                 java.args(option).arg("-cp").arg(&one.classes).arg(&truth.main).args(&truth.args);
                 java.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
@@ -60,22 +60,33 @@ fn programs_with_truth_end_as_they_do_alone() {
                 let output = java.wait_with_output().unwrap();
                 (output.status.code(), output.stdout, output.stderr)
             };
-            // Side by side they get in each other's way: what they agree on then does not depend on how threads run.
-            let started: Vec<Child> = (0..4).map(|_| start(None)).collect();
-            let alone: Vec<_> = started.into_iter().map(end).collect();
-            let recorded = end(start(Some(agent_option(&folder, ""))));
+            // Side by side, and each at another pace, they get in each other's way: what they agree on then depends little
+            // on how threads run.
+            let side_by_side = || -> Vec<Ended> {
+                let started: Vec<Child> = PACES.iter().map(|pace| start(*pace)).collect();
+                started.into_iter().map(end).collect()
+            };
+            let alone = side_by_side();
+            let recorded = end(start(Some(&agent_option(&folder, ""))));
             assert_eq!(recorded.0, alone[0].0, "{} on {}: {recorded:?}", one.fixture.name, jdk.version);
-            let agree = |first: &dyn Fn(&Ended) -> Ended| alone.iter().all(|one| first(one) == first(&alone[0]));
-            if agree(&Ended::clone) {
-                assert_eq!(recorded, alone[0], "{} on {}", one.fixture.name, jdk.version);
-            } else if agree(&without_numbers) {
-                let (recorded, alone) = (without_numbers(&recorded), without_numbers(&alone[0]));
-                assert_eq!(recorded, alone, "{} on {}", one.fixture.name, jdk.version);
+            let agree = |seen: fn(&Ended) -> Ended| alone.iter().all(|one| seen(one) == seen(&alone[0]));
+            if let Some(seen) = [Ended::clone, without_numbers].into_iter().find(|seen| agree(*seen)) {
+                // What the program says seldom it may say now.
+                let is_said = |alone: &[Ended]| alone.iter().any(|one| seen(one) == seen(&recorded));
+                let is_possible = is_said(&alone) || (0..ROUNDS).any(|_| is_said(&side_by_side()));
+                assert!(is_possible, "{} on {}: {recorded:?}, alone {:?}", one.fixture.name, jdk.version, alone[0]);
             }
             let _ = fs::remove_dir_all(folder);
         }
     }
 }
+
+/// Options that make a program run faster or slower, and its threads meet elsewhere.
+const PACES: [Option<&str>; 4] =
+    [None, Some("-Xint"), Some("-XX:TieredStopAtLevel=1"), Some("-XX:ActiveProcessorCount=1")];
+
+/// How often a program is run side by side before what it said is taken for something that it does not say alone.
+const ROUNDS: usize = 20;
 
 /// Exit code, output, errors.
 type Ended = (Option<i32>, Vec<u8>, Vec<u8>);
