@@ -4,10 +4,6 @@
 //! class (24 bits from bit 8) and the site (32 bits from bit 32).
 
 pub(crate) const FIELD: u8 = 1;
-/// A write of a field that found no other thread's word.
-pub(crate) const FIELD_WRITE: u8 = FIELD + 3;
-/// Beyond the operation of its kind: a read of what is read by many, by a thread that has told of the word before.
-pub(crate) const READ_AGAIN: u8 = 2;
 pub(crate) const ELEMENT: u8 = 7;
 pub(crate) const CONTENTS: u8 = 13;
 pub(crate) const LAST_ACCESS: u8 = 18;
@@ -48,10 +44,11 @@ pub(crate) struct Record<'a> {
 #[inline]
 pub(crate) fn length(operation: u8) -> Option<usize> {
     Some(match operation {
-        FIELD..ELEMENT => 2 + order_length(operation - FIELD),
+        // Object, then the replaced word, then the reads since.
+        FIELD..ELEMENT => 2 + usize::from((operation - FIELD) % 3),
         // An element has its index, too.
-        ELEMENT..CONTENTS => 3 + order_length(operation - ELEMENT),
-        CONTENTS..=LAST_ACCESS => 2 + order_length(operation - CONTENTS),
+        ELEMENT..CONTENTS => 3 + usize::from((operation - ELEMENT) % 3),
+        CONTENTS..=LAST_ACCESS => 2 + usize::from((operation - CONTENTS) % 3),
         ACQUIRE..VOLATILE => 3,
         VOLATILE..=LAST_SYNC => 4,
         THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER | NEW => 2,
@@ -60,15 +57,6 @@ pub(crate) fn length(operation: u8) -> Option<usize> {
         LEAVE => 4,
         _ => return None,
     })
-}
-
-/// Of an access, reads before writes: the numbers behind its object are the replaced word, then the reads since.
-#[inline]
-fn order_length(how: u8) -> usize {
-    match how {
-        READ_AGAIN => 0,
-        _ => usize::from(how % 3),
-    }
 }
 
 #[inline]
@@ -120,7 +108,6 @@ mod tests {
     fn operations_are_those_of_the_runtime() {
         for (name, operation) in [
             ("FIELD", FIELD),
-            ("AGAIN", READ_AGAIN),
             ("ELEMENT", ELEMENT),
             ("CONTENTS", CONTENTS),
             ("ACQUIRE", ACQUIRE),

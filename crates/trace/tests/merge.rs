@@ -21,22 +21,11 @@ type Word = (usize, u64, u8, u8);
 
 const THREADS: usize = 5;
 
-/// A variable that threads may read without taking it from each other. The first are those that have a word.
-#[derive(Clone)]
-enum Readable {
-    Owned(Option<Word>),
-    /// The word of the read that made it so, how many reads there were since, and who has told of that word or had it before.
-    Shared(Word, u64, Vec<usize>),
-}
-
-const READABLE: std::ops::Range<u32> = 4..6;
-
 fn record(random: &mut Random, length: usize) -> Recorded {
     let mut recorded = Recorded { events: Vec::new(), streams: vec![Vec::new(); THREADS] };
     let mut turns = [0u64; 3];
     let mut holders: [Option<usize>; 3] = [None; 3];
     let mut words: [Option<Word>; 4] = [None; 4];
-    let mut readable = vec![Readable::Owned(None); READABLE.len()];
     let mut segments = [0u64; THREADS];
     let mut counters = [0u64; 2];
     let mut started = [true, false, false, false, false];
@@ -53,7 +42,7 @@ fn record(random: &mut Random, length: usize) -> Recorded {
             continue;
         }
         let mut segment = segments[thread];
-        match random.below(14) {
+        match random.below(12) {
             0..=5 => {
                 let field = random.below(4) as usize;
                 let writes = random.below(2) == 0;
@@ -78,43 +67,6 @@ fn record(random: &mut Random, length: usize) -> Recorded {
                 }
                 let counts = (mine.0 + u8::from(!writes), mine.1 + u8::from(writes));
                 words[field] = Some((thread, segment, counts.0, counts.1));
-                push(&mut recorded, thread, action, segment, order);
-            }
-            12.. => {
-                let index = random.below(READABLE.len() as u64) as usize;
-                let variable = VariableId(READABLE.start + index as u32);
-                let writes = random.below(6) == 0;
-                let action = if writes { Action::Write { variable } } else { Action::Read { variable } };
-                // Every access has a segment of its own.
-                segments[thread] += 1;
-                segment = segments[thread];
-                let mine = (thread, segment, u8::from(!writes), u8::from(writes));
-                let (order, next) = match readable[index].clone() {
-                    Readable::Owned(Some(last)) if last.0 != thread => {
-                        let (owner, at, reads, written) = last;
-                        let order =
-                            Order::AfterWord { thread: ThreadId(owner as u32), segment: at, reads, writes: written };
-                        let is_shared = !writes && written == 0;
-                        let shared = Readable::Shared(mine, 1, vec![owner, thread]);
-                        (order, if is_shared { shared } else { Readable::Owned(Some(mine)) })
-                    }
-                    Readable::Owned(_) => (Order::Free, Readable::Owned(Some(mine))),
-                    Readable::Shared(first, count, mut told) => {
-                        let (base, at, reads, _) = first;
-                        let base = ThreadId(base as u32);
-                        if writes {
-                            let order = Order::AfterReads { thread: base, segment: at, reads, count };
-                            (order, Readable::Owned(Some(mine)))
-                        } else if told.contains(&thread) {
-                            (Order::Again, Readable::Shared(first, count + 1, told))
-                        } else {
-                            told.push(thread);
-                            let order = Order::AfterWord { thread: base, segment: at, reads, writes: 0 };
-                            (order, Readable::Shared(first, count + 1, told))
-                        }
-                    }
-                };
-                readable[index] = next;
                 push(&mut recorded, thread, action, segment, order);
             }
             6 | 7 => {
@@ -228,8 +180,7 @@ fn tied(one: &Event, other: &Event) -> bool {
         _ => None,
     };
     if touched(one).is_some() && touched(one) == touched(other) {
-        let (Action::Read { variable }, Action::Read { .. }) = (one.action, other.action) else { return true };
-        return !READABLE.contains(&variable.0);
+        return true;
     }
     match (one.action, other.action) {
         (Action::Start { child }, _) => child == other.thread,

@@ -20,10 +20,7 @@ public final class Fissure {
     static final int CONTENTS = 13;
     static final int WRITE = 3;
     static final int AFTER_WORD = 1;
-    /** Of a write. */
     static final int AFTER_READS = 2;
-    /** Of a read: the thread has told before which word the field had when it came to be read by many. */
-    static final int AGAIN = 2;
     static final int ACQUIRE = 20;
     static final int RELEASE = 24;
     static final int VOLATILE = 28;

@@ -353,7 +353,6 @@ final class FissureFilter {
         FissureReads state = state(s, kind, o, of, index, base);
         long after;
         long reads;
-        int order = write ? Fissure.AFTER_READS : Fissure.AFTER_WORD;
         long[] dropped = null;
         if (!write && !Fissure.keepsAll) {
             long last = state.reader(s.number);
@@ -380,10 +379,6 @@ final class FissureFilter {
                 if (last == 0 && !s.knew(word) && !s.hasLearned(after) || enough) {
                     s.breakSegment();
                 }
-                if (last != 0) {
-                    // Then an access of this thread that is kept comes after all that the word counts.
-                    order = Fissure.AGAIN;
-                }
                 long next = ((last & ~15L) == s.word() ? last : s.word()) + one(kind, false, of, base);
                 dropped = state.setReader(s.number, next);
                 reads = ++state.reads;
@@ -397,7 +392,7 @@ final class FissureFilter {
         } finally {
             state.lock = 0;
         }
-        append(s, kind, write, order, o, of, index, site, after, reads);
+        append(s, kind, write, write ? Fissure.AFTER_READS : Fissure.AFTER_WORD, o, of, index, site, after, reads);
         if (dropped != null) {
             tellEnded(s, (FissureArray) of, dropped, index, site);
         }
@@ -463,11 +458,10 @@ final class FissureFilter {
             FissureThread s, int kind, boolean write, int order, Object o, Object of, int index, int site,
             long word, long reads) {
         int op = kind + (write ? Fissure.WRITE : 0) + order;
-        int numbers = !write && order == Fissure.AGAIN ? 0 : order;
         if (kind == Fissure.FIELD) {
             FissureRef r = (FissureRef) of;
             long id = r.of != null ? 0 : FissureIdentity.id(s, o, r);
-            switch (numbers) {
+            switch (order) {
                 case 0 -> s.append(op, r.field, site, id);
                 case Fissure.AFTER_WORD -> s.append(op, r.field, site, id, word);
                 default -> s.append(op, r.field, site, id, word, reads);
@@ -476,14 +470,14 @@ final class FissureFilter {
         }
         FissureMore more = (FissureMore) of;
         if (kind == Fissure.ELEMENT) {
-            switch (numbers) {
+            switch (order) {
                 case 0 -> s.append(op, more.type, site, more.id, index);
                 case Fissure.AFTER_WORD -> s.append(op, more.type, site, more.id, index, word);
                 default -> s.append(op, more.type, site, more.id, index, word, reads);
             }
             return;
         }
-        switch (numbers) {
+        switch (order) {
             case 0 -> s.append(op, more.type, site, more.id);
             case Fissure.AFTER_WORD -> s.append(op, more.type, site, more.id, word);
             default -> s.append(op, more.type, site, more.id, word, reads);

@@ -10,8 +10,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::events::{Decoder, Item, Limits};
-use super::order::Order;
+use super::events::{Decoder, Item, Limits, Order};
 use crate::{Action, BarrierId, Event, LockId, ThreadId, VariableId};
 
 /// What a waiting thread waits for. It is woken when something of this kind happens, and looks again.
@@ -154,7 +153,7 @@ impl Merger {
     /// What must come before this event and has not yet.
     fn wait(&self, event: &Event, order: Order) -> Option<Wait> {
         match order {
-            Order::Free | Order::Again => {}
+            Order::Free => {}
             Order::Turn(turn) => {
                 if let Action::Acquire { lock, .. } | Action::Release { lock, .. } = event.action
                     && turn > self.turns.get(&lock).copied().unwrap_or(0)
@@ -223,7 +222,7 @@ impl Merger {
         match event.action {
             Action::Read { variable } => {
                 self.count(thread, variable, (1, 0));
-                if matches!(order, Order::AfterWord { writes: 0, .. } | Order::Again) {
+                if matches!(order, Order::AfterWord { writes: 0, .. }) {
                     *self.reads.entry(variable).or_insert(0) += 1;
                     self.wake(Wait::Reads(variable));
                 }

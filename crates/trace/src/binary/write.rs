@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use super::chunk::{Head, Kind, put_chunk};
-use super::events::Encoder;
-use super::order::Order;
+use super::events::{Encoder, Order};
 use super::rows::Written;
 use super::{HEADER_LENGTH, MAGIC, VERSION};
 use crate::{Event, Tables, ThreadId};
@@ -85,7 +84,7 @@ impl<W: Write> OrderedWriter<W> {
         self.output.rows(tables)?;
         if self.encoder.count > 0 {
             let head = Head { kind: Kind::Ordered, stream: 0, events: self.encoder.count };
-            self.output.chunk(head, self.encoder.bytes.written())?;
+            self.output.chunk(head, &self.encoder.bytes)?;
             self.encoder.clear();
         }
         Ok(())
@@ -117,13 +116,12 @@ impl ThreadEvents {
         self.segment = None;
     }
 
-    #[inline]
     pub fn count(&self) -> u32 {
         self.encoder.count
     }
 
     /// Adds an event of the thread, with its segment and its order.
-    #[inline(always)]
+    #[inline]
     pub fn push(&mut self, event: &Event, segment: u64, order: Order) {
         if self.segment != Some(segment) {
             let next = self.segment.and_then(|last| last.checked_add(1));
@@ -158,7 +156,7 @@ impl<W: Write> StreamWriter<W> {
     pub fn write(&mut self, events: &mut ThreadEvents, tables: &Tables) -> io::Result<()> {
         self.output.rows(tables)?;
         let head = Head { kind: Kind::Stream, stream: events.thread.0, events: events.encoder.count };
-        self.output.chunk(head, events.encoder.bytes.written())?;
+        self.output.chunk(head, &events.encoder.bytes)?;
         events.begin(events.thread);
         Ok(())
     }
