@@ -3,13 +3,13 @@
 //! Nobody can hold a lock while he waits for the others to arrive, who need it to do so. What is read before a barrier and
 //! used after it was never meant to be one step.
 
+use location::MethodName;
 use program::ir::CallKind;
 use program::model::OrderKind;
 use program::outline::Action;
 use program::summary::Access;
 
 use super::rules::{Looking, Stale};
-use location::MethodName;
 
 /// Calls deeper than this are not looked into.
 const MAX_DEPTH: usize = 2;
