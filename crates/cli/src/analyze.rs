@@ -16,7 +16,6 @@ use trace::{Action, Reader};
 
 use crate::args::OutputArgs;
 use crate::nearest::nearest;
-use crate::output;
 use crate::sources::SourceRoots;
 
 const FINDINGS: u8 = 1;
@@ -109,12 +108,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
         }),
         findings: &findings,
     };
-    let palette = output::palette(args.output.output.is_some());
-    let text = args.output.format.0.render(&report, &sources, palette);
-    match &args.output.output {
-        Some(path) => output::write_file(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.output.write(&report, &sources)?;
     Ok(ExitCode::from(match (findings.len(), report.inputs.skipped.len()) {
         (0, 0) => 0,
         (0, _) => INCOMPLETE,

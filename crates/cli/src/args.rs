@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
+use anyhow::Result;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use program::thread::World;
+use report::{Report, Sources};
 
 use crate::analyze::AnalyzeArgs;
 use crate::assume::AssumeArgs;
 use crate::convert::TraceArgs;
+use crate::output;
 use crate::record::RecordArgs;
 use crate::run::RunArgs;
 
@@ -163,7 +166,7 @@ impl SettingArgs {
     }
 
     /// Trouble if a method that is to be atomic is nowhere.
-    pub(crate) fn check(&self, program: &program::Program) -> anyhow::Result<()> {
+    pub(crate) fn check(&self, program: &program::Program) -> Result<()> {
         for name in &self.atomic {
             let is_known = !crate::show::methods_named(program, name).is_empty();
             anyhow::ensure!(is_known, "there is no method `{name}`{}", crate::show::hint(program, name));
@@ -195,6 +198,17 @@ pub(crate) struct OutputArgs {
     /// Write the report to a file, which is replaced whole or not at all
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+}
+
+impl OutputArgs {
+    /// Writes the report to the file, else to standard output.
+    pub(crate) fn write(&self, report: &Report<'_>, sources: &dyn Sources) -> Result<()> {
+        let text = self.format.0.render(report, sources, output::palette(self.output.is_some()));
+        match &self.output {
+            Some(path) => output::write_file(path, &text),
+            None => output::print(&text),
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

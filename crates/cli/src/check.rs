@@ -14,7 +14,7 @@ use crate::cache::{Answer, Cache, Key};
 use crate::input::{self, InputOptions};
 use crate::known;
 use crate::nearest::nearest;
-use crate::output::{self, Progress};
+use crate::output::Progress;
 use crate::sources::SourceRoots;
 
 const FINDINGS: u8 = 1;
@@ -44,12 +44,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         run: None,
         findings: &findings,
     };
-    let palette = output::palette(args.output.output.is_some());
-    let text = args.output.format.0.render(&report, &sources, palette);
-    match &args.output.output {
-        Some(path) => output::write_file(path, &text)?,
-        None => output::print(&text)?,
-    }
+    args.output.write(&report, &sources)?;
     Ok(ExitCode::from(verdict(findings.len(), report.inputs.skipped.len())))
 }
 

@@ -7,6 +7,7 @@ mod cache;
 mod check;
 mod convert;
 mod explain;
+mod folder;
 mod input;
 mod known;
 mod launch;

@@ -1,7 +1,7 @@
 //! `fissure record`: runs a program and keeps its events, one trace per JVM.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -12,6 +12,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use recording::{Converter, Follow, Options, Recording};
 
+use crate::folder::Folder;
 use crate::launch::{Launched, WatchArgs, agent_option};
 use crate::output;
 
@@ -53,7 +54,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     }
     let options = |folder: &Path| Options { backlog: BACKLOG, ..options(folder) };
     let folder = Folder::beside(&args.output)?;
-    let mut launched = Launched::start(&args.command, &options(&folder.0))?;
+    let mut launched = Launched::start(&args.command, &options(folder.path()))?;
     let mut outputs = Outputs { first: args.output.clone(), count: 0 };
     let mut traces: Vec<Trace> = Vec::new();
     let mut jvms = 0;
@@ -198,25 +199,4 @@ fn tell(path: &Path, about: &Recording) {
     }
     let classes = about.instrumented;
     output::complain(&format!("{} events of {classes} classes are in `{}`", about.events, path.display()));
-}
-
-/// A folder for what the agent writes, which goes away again.
-struct Folder(PathBuf);
-
-impl Folder {
-    /// On the same disk as the trace.
-    fn beside(output: &Path) -> Result<Folder> {
-        let output = std::path::absolute(output).context("cannot find the folder")?;
-        let name = output.file_name().unwrap_or_default().to_string_lossy();
-        let folder = output.with_file_name(format!(".{name}.{}", std::process::id()));
-        fs::create_dir(&folder).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
-        Ok(Folder(folder))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // If it cannot go, it stays; the trace is written.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

@@ -10,7 +10,6 @@ mod summary;
 mod watch;
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use clap::{Args, ValueEnum};
 use detect_dynamic::{Options, Refinement};
 use finding::{Evidence, Finding};
@@ -26,6 +25,7 @@ use report::Report;
 
 use crate::analyze::{RefinementArg, without};
 use crate::args::{OutputArgs, SettingArgs};
+use crate::folder::Folder;
 use crate::launch::{Launched, WatchArgs};
 use crate::output;
 use crate::sources::SourceRoots;
@@ -106,7 +106,7 @@ impl EvidenceArg {
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let sources = SourceRoots::given(&args.source_roots)?;
     let folder = Folder::temporary()?;
-    let mut options = args.watch.options(&folder.0);
+    let mut options = args.watch.options(folder.path());
     options.waits_for_plan = true;
     // Else the recorder does not tell of locks that are taken again.
     options.no_filter |= without(&args.without).contains(Refinement::ReentrantLocks);
@@ -170,22 +170,4 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
         0 if !shown.is_empty() => FINDINGS,
         code => code,
     }))
-}
-
-/// A folder for what the agent writes, which goes away again.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn temporary() -> Result<Folder> {
-        let folder = std::env::temp_dir().join(format!("fissure-{}", std::process::id()));
-        fs::create_dir(&folder).with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
-        Ok(Folder(folder))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // If it cannot go, it stays.
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }

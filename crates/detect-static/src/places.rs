@@ -2,7 +2,7 @@
 
 use location::{MethodName, Place, Site};
 use program::outline::EventId;
-use program::summary::{Access, Spot, Summary};
+use program::summary::{Spot, SummarySection};
 use program::{MethodId, Whole};
 
 /// Places as they are seen from one method.
@@ -26,8 +26,7 @@ impl<'p> Places<'p> {
     }
 
     /// Where in this method a section begins: there, or at the call that leads to it.
-    pub(crate) fn section(&self, summary: &Summary, section: usize) -> Place {
-        let section = &summary.sections[section];
+    pub(crate) fn section(&self, section: &SummarySection) -> Place {
         match section.call {
             Some(call) => self.event(call),
             None => self.spot(&section.spot),
@@ -38,18 +37,9 @@ impl<'p> Places<'p> {
         self.place(spot.method, spot.pc, spot.line)
     }
 
-    fn place(&self, method: MethodName, pc: u32, line: Option<u32>) -> Place {
+    pub(crate) fn place(&self, method: MethodName, pc: u32, line: Option<u32>) -> Place {
         let program = self.whole.program;
         let file = program.class(method.class).and_then(|class| program.header(class).source_file);
         program.names.place(Site { method, pc, file, line })
-    }
-
-    /// ", in `DeckPlan.freeMetres`", where that is not this method.
-    pub(crate) fn inside(&self, access: &Access) -> String {
-        let program = self.whole.program;
-        if access.spot.method == program.method_name(self.method) {
-            return String::new();
-        }
-        format!(", in {}", crate::words::short(program, access.spot.method))
     }
 }

@@ -119,6 +119,26 @@ pub struct Finding {
 }
 
 impl Finding {
+    /// What the code alone suspects, with nothing told yet but the message.
+    pub fn suspected(rule: &'static Rule, detector: &'static str, method: MethodPlace, message: String) -> Finding {
+        Finding {
+            rule,
+            evidence: Evidence::Pattern,
+            severity: rule.severity,
+            detectors: BTreeSet::from([detector]),
+            message,
+            method,
+            variables: BTreeSet::new(),
+            locks: BTreeSet::new(),
+            steps: Vec::new(),
+            interleaving: Vec::new(),
+            fix: String::new(),
+            count: 1,
+            executions: 0,
+            sections: None,
+        }
+    }
+
     /// The first step's place, else the method's: where a report points.
     pub fn place(&self) -> Option<&Place> {
         self.steps.iter().find_map(|step| step.place.as_ref())

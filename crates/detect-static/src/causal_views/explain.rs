@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use finding::{Evidence, Finding, SectionPair, Step, Thread, rules};
+use finding::{Finding, SectionPair, Step, Thread, rules};
 use location::Place;
 use program::outline::MeetingKind;
 use program::summary::{Access, Summary};
@@ -40,7 +40,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         steps.push(Step { number, thread, place: Some(place), what, callers: Vec::new(), ran: false });
     };
     let at = |access: &Access| places.event(access.event);
-    step(Thread::a(), at(first), format!("`{x}` {done}{}{}", words.under(one, first), places.inside(first)));
+    step(Thread::a(), at(first), format!("`{x}` {done}{}{}", words.under(one, first), words.inside(first)));
     match alone(one, first) {
         None => {
             let line = one.call.is_none().then(|| words.end_line(one, second.event)).flatten();
@@ -63,7 +63,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         MeetingKind::Object => "both put into one object",
         MeetingKind::Computed | MeetingKind::Arguments(_) => "both used in one computation",
     };
-    let last = format!("`{y}` {done}{}{}", words.under(two, second), places.inside(second));
+    let last = format!("`{y}` {done}{}{}", words.under(two, second), words.inside(second));
     let message = match torn.kind {
         Kind::Read => {
             step(Thread::a(), at(second), last);
@@ -97,24 +97,18 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         _ => "keep both in one object that is replaced as a whole, or guard both by one lock".to_owned(),
     };
     let variables = [first, second].into_iter().filter_map(|access| Variable::of(whole.program, access));
+    let method = whole.program.names.method_place(whole.program.method_name(method));
     Some(Finding {
-        rule,
-        evidence: Evidence::Pattern,
-        severity: rule.severity,
-        detectors: BTreeSet::from([super::DETECTOR.name]),
-        message,
-        method: whole.program.names.method_place(whole.program.method_name(method)),
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
         locks: BTreeSet::from([lock, again]),
         interleaving: (1..=steps.len() as u32).collect(),
         steps,
         fix,
-        count: 1,
-        executions: 0,
         sections: Some(SectionPair {
-            first: places.section(summary, first_section),
-            second: places.section(summary, second_section),
+            first: places.section(&summary.sections[first_section]),
+            second: places.section(&summary.sections[second_section]),
         }),
+        ..Finding::suspected(rule, super::DETECTOR.name, method, message)
     })
 }
 
@@ -131,7 +125,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         Some(_) => words.by(target),
     };
     let written = whole.summaries.summary(stale.writer.method)?.accesses.get(stale.writer.access.index())?;
-    let inside = places.inside(target);
+    let inside = words.inside(target);
     let last = match stale.how {
         How::Position => format!("the old value says where to look in `{y}`{again}{inside}"),
         How::Bound => format!("`{y}` asked for a position that was checked{again}{inside}"),
@@ -142,8 +136,8 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
             Thread::a(),
             places.event(read.event),
             match alone(section, read) {
-                Some(Alone::Call) => format!("`{x}` asked{}{}", words.by(read), places.inside(read)),
-                _ => format!("`{x}` read{}{}", words.under(section, read), places.inside(read)),
+                Some(Alone::Call) => format!("`{x}` asked{}{}", words.by(read), words.inside(read)),
+                _ => format!("`{x}` read{}{}", words.under(section, read), words.inside(read)),
             },
         ),
         (
@@ -186,13 +180,8 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Position | How::Reentered => &rules::STALE_VALUE,
     };
     let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));
+    let method = whole.program.names.method_place(whole.program.method_name(method));
     Some(Finding {
-        rule,
-        evidence: Evidence::Pattern,
-        severity: rule.severity,
-        detectors: BTreeSet::from([super::DETECTOR.name]),
-        message,
-        method: whole.program.names.method_place(whole.program.method_name(method)),
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
         fix: match alone(section, read) {
             None => words.hold(section, 1, 4, false),
@@ -201,12 +190,11 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         locks: BTreeSet::from([lock]),
         interleaving: vec![1, 2, 3, 4],
         steps,
-        count: 1,
-        executions: 0,
         sections: Some(SectionPair {
-            first: places.section(summary, stale.first),
-            second: places.section(summary, stale.second),
+            first: places.section(&summary.sections[stale.first]),
+            second: places.section(&summary.sections[stale.second]),
         }),
+        ..Finding::suspected(rule, super::DETECTOR.name, method, message)
     })
 }
 

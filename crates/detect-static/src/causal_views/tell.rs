@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use finding::{Evidence, Finding, Rule, SectionPair, Step, Thread, rules};
+use finding::{Finding, Rule, SectionPair, Step, Thread, rules};
 use location::Place;
 use program::summary::Spot;
 use program::{MethodId, Readable, Variable, Whole};
@@ -10,6 +10,7 @@ use program::{MethodId, Readable, Variable, Whole};
 use super::paper::{Escape, Race, View};
 use super::rules::Kind;
 use crate::places::Places;
+use crate::words::Words;
 
 /// Numbers steps as they come.
 struct Steps(Vec<Step>);
@@ -52,7 +53,7 @@ pub(crate) fn race(whole: &Whole<'_>, detector: &'static str, views: &[View], ra
 
 pub(super) fn escape(whole: &Whole<'_>, detector: &'static str, escape: &Escape) -> Option<Finding> {
     let summary = whole.summaries.summary(escape.method)?;
-    let places = Places::new(whole, escape.method);
+    let (words, places) = (Words::new(whole, escape.method), Places::new(whole, escape.method));
     let (read, write) = (&summary.accesses[escape.read.index()], &summary.accesses[escape.write.index()]);
     let (x, y) = (Variable::of(whole.program, read)?, Variable::of(whole.program, write)?);
     let name = |variable: Variable| variable.readable(whole.program);
@@ -62,10 +63,10 @@ pub(super) fn escape(whole: &Whole<'_>, detector: &'static str, escape: &Escape)
     steps.add(
         Thread::a(),
         places.event(read.event),
-        format!("`{}` read in one section{}", name(x), places.inside(read)),
+        format!("`{}` read in one section{}", name(x), words.inside(read)),
     );
     steps.add(Thread::b(), places.spot(&spot), format!("`{}` written", name(x)));
-    let last = format!("`{}` written in another section, by the old value{}", name(y), places.inside(write));
+    let last = format!("`{}` written in another section, by the old value{}", name(y), words.inside(write));
     steps.add(Thread::a(), places.event(write.event), last);
     let message = format!("`{}` may change between (1) and (3), which depends on the old value", name(x));
     let parts = Parts {
@@ -73,8 +74,8 @@ pub(super) fn escape(whole: &Whole<'_>, detector: &'static str, escape: &Escape)
         variables: [x, y],
         locks: [escape.first, escape.second].into_iter().map(|section| lock(whole, escape.method, section)).collect(),
         sections: SectionPair {
-            first: places.section(summary, escape.first),
-            second: places.section(summary, escape.second),
+            first: places.section(&summary.sections[escape.first]),
+            second: places.section(&summary.sections[escape.second]),
         },
         fix: "make (1) and (3) one section".to_owned(),
     };
@@ -98,21 +99,15 @@ impl Parts {
         message: String,
         steps: Steps,
     ) -> Finding {
+        let method = whole.program.names.method_place(whole.program.method_name(self.method));
         Finding {
-            rule,
-            evidence: Evidence::Pattern,
-            severity: rule.severity,
-            detectors: BTreeSet::from([detector]),
-            message,
-            method: whole.program.names.method_place(whole.program.method_name(self.method)),
             variables: self.variables.iter().map(|variable| variable.readable(whole.program)).collect(),
             locks: self.locks,
             interleaving: (1..=steps.0.len() as u32).collect(),
             steps: steps.0,
             fix: self.fix,
-            count: 1,
-            executions: 0,
             sections: Some(self.sections),
+            ..Finding::suspected(rule, detector, method, message)
         }
     }
 }
@@ -127,7 +122,7 @@ fn lock(whole: &Whole<'_>, method: MethodId, section: usize) -> String {
 fn begin(whole: &Whole<'_>, view: &View) -> Place {
     let places = Places::new(whole, view.method);
     match whole.summaries.summary(view.method) {
-        Some(summary) => places.section(summary, view.section),
+        Some(summary) => places.section(&summary.sections[view.section]),
         None => places.spot(&Spot { method: whole.program.method_name(view.method), pc: 0, line: None }),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use finding::{Evidence, Finding, SectionPair, Severity, Step, Thread, rules};
+use finding::{Finding, SectionPair, Severity, Step, Thread, rules};
 use location::{MethodName, Place, Site};
 use program::ir::Body;
 use program::{LockKind, MethodId, Program, Section, Sections};
@@ -168,21 +168,17 @@ impl Explaining<'_> {
         };
         let mut locks = BTreeSet::from([lock.clone(), context]);
         locks.insert(second.lock.clone());
+        let method = names.method_place(self.outer.body.method);
+        let suspected = Finding::suspected(&rules::REACQUIRED_LOCK, super::DETECTOR.name, method, message);
         Some(Finding {
-            rule: &rules::REACQUIRED_LOCK,
-            evidence: Evidence::Pattern,
-            severity: if self.judgement.is_style { Severity::Note } else { rules::REACQUIRED_LOCK.severity },
-            detectors: BTreeSet::from([super::DETECTOR.name]),
-            message,
-            method: names.method_place(self.outer.body.method),
+            severity: if self.judgement.is_style { Severity::Note } else { suspected.severity },
             variables: self.judgement.variables.clone(),
             locks,
             interleaving: steps.iter().map(|step| step.number).collect(),
             steps,
             fix: self.fix(&first, &second, is_round),
-            count: 1,
-            executions: 0,
             sections: Some(SectionPair { first: names.place(first.start), second: names.place(second.start) }),
+            ..suspected
         })
     }
 

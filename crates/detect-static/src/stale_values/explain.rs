@@ -1,16 +1,15 @@
 //! What is said of a stale value.
 
-use std::collections::BTreeSet;
-
-use finding::{Evidence, Finding, SectionPair, Severity, Step, Thread, rules};
-use location::{MethodName, Place, Site};
+use finding::{Finding, SectionPair, Severity, Step, Thread, rules};
+use location::Place;
 use program::model::State;
 use program::outline::{EventId, Member};
-use program::summary::{Access, LateUse, LateUseKind, Root, Spot, Summary, SummarySection};
+use program::summary::{Access, LateUse, LateUseKind, Root, Summary, SummarySection};
 use program::{MethodId, Variable, Whole};
 
 use super::rules::{Looking, Stale, Use};
 use super::strict::Superfluous;
+use crate::places::Places;
 use crate::words::{Alone, Words, alone, at_once};
 
 pub(super) fn explain(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Finding {
@@ -34,6 +33,7 @@ struct Telling<'t> {
     whole: &'t Whole<'t>,
     method: MethodId,
     words: Words<'t>,
+    places: Places<'t>,
 }
 
 /// Numbers steps as they are told.
@@ -48,7 +48,7 @@ impl Steps {
 
 impl<'t> Telling<'t> {
     fn new(whole: &'t Whole<'t>, method: MethodId) -> Telling<'t> {
-        Telling { whole, method, words: Words::new(whole, method) }
+        Telling { whole, method, words: Words::new(whole, method), places: Places::new(whole, method) }
     }
 
     fn stale(&self, stale: &Stale) -> Finding {
@@ -73,10 +73,10 @@ impl<'t> Telling<'t> {
             Some(Alone::Call) => format!("`{seen}` asked{}{}", words.by(read), words.inside(read)),
             _ => format!("`{seen}` read{}{}", words.under(section, read), words.inside(read)),
         };
-        steps.add(Thread::a(), Some(self.event(read.event)), look);
+        steps.add(Thread::a(), Some(self.places.event(read.event)), look);
         let (place, what) = match alone(section, read) {
             _ if is_waited => (self.wait(stale.first), format!("{} let go while waiting", words.lock(section))),
-            Some(_) => (Some(self.event(read.event)), "nothing keeps others out from here on".to_owned()),
+            Some(_) => (Some(self.places.event(read.event)), "nothing keeps others out from here on".to_owned()),
             None => (Some(self.end(section, write.event)), format!("{} let go", words.lock(section))),
         };
         steps.add(Thread::a(), place, what);
@@ -110,7 +110,7 @@ impl<'t> Telling<'t> {
                 format!("`{written}` {done}{again} to decide, whoever made it so{}", words.inside(write))
             }
         };
-        steps.add(Thread::a(), Some(self.event(write.event)), last);
+        steps.add(Thread::a(), Some(self.places.event(write.event)), last);
         let message = match stale.how {
             Use::Written if overwrites(stale, write) => {
                 format!("`{seen}` may change between (1) and (4), and the change is lost")
@@ -143,8 +143,8 @@ impl<'t> Telling<'t> {
                 None => words.hold(section, 1, 4, true),
             }
         };
-        let second = if later_is_unknown { self.event(write.event) } else { self.section(later) };
-        let sections = SectionPair { first: self.section(section), second };
+        let second = if later_is_unknown { self.places.event(write.event) } else { self.places.section(later) };
+        let sections = SectionPair { first: self.places.section(section), second };
         let mut finding = self.finding(rule, message, steps, fix, [stale.variable, stale.written]);
         if !section.lock.is_unknown() {
             finding.locks.insert(words.readable.name(&section.lock));
@@ -170,11 +170,11 @@ impl<'t> Telling<'t> {
         let mut steps = Steps::default();
         steps.add(
             Thread::a(),
-            Some(self.event(read.event)),
+            Some(self.places.event(read.event)),
             format!("`{seen}` read under `{lock}`{}", self.words.inside(read)),
         );
         steps.add(Thread::a(), Some(self.end(section, read.event)), format!("`{lock}` let go"));
-        steps.add(Thread::a(), Some(self.place(name, 0, late.line)), used);
+        steps.add(Thread::a(), Some(self.places.place(name, 0, late.line)), used);
         let message = format!("`{seen}` is used at (3), after the section that read it");
         let fix = format!("hold `{lock}` from (1) to (3), or make sure that an old value does no harm");
         let variables = Variable::of(self.whole.program, read);
@@ -190,8 +190,8 @@ impl<'t> Telling<'t> {
         let (inner, outer) = (summary.sections.get(one.inner)?, summary.sections.get(one.outer)?);
         let (lock, around) = (self.words.readable.name(&inner.lock), self.words.readable.name(&outer.lock));
         let mut steps = Steps::default();
-        steps.add(Thread::a(), Some(self.section(outer)), format!("`{around}` taken"));
-        steps.add(Thread::a(), Some(self.section(inner)), format!("`{lock}` taken inside"));
+        steps.add(Thread::a(), Some(self.places.section(outer)), format!("`{around}` taken"));
+        steps.add(Thread::a(), Some(self.places.section(inner)), format!("`{lock}` taken inside"));
         let message = format!("`{lock}` is only ever taken while `{around}` is held, and keeps nobody out");
         let fix = format!("leave `{lock}` away, or take it alone where `{around}` is not needed");
         let mut finding = self.finding(&rules::SUPERFLUOUS_LOCK, message, steps, fix, []);
@@ -209,67 +209,30 @@ impl<'t> Telling<'t> {
         variables: impl IntoIterator<Item = Variable>,
     ) -> Finding {
         let program = self.whole.program;
+        let method = program.names.method_place(program.method_name(self.method));
         Finding {
-            rule,
-            evidence: Evidence::Pattern,
-            severity: rule.severity,
-            detectors: BTreeSet::from([super::DETECTOR.name]),
-            message,
-            method: program.names.method_place(program.method_name(self.method)),
             variables: variables.into_iter().map(|variable| variable.readable(program)).collect(),
-            locks: BTreeSet::new(),
             steps: steps.0,
-            interleaving: Vec::new(),
             fix,
-            count: 1,
-            executions: 0,
-            sections: None,
+            ..Finding::suspected(rule, super::DETECTOR.name, method, message)
         }
-    }
-
-    /// Where in this method something happens: its own line, or that of the call that leads to it.
-    fn event(&self, event: EventId) -> Place {
-        let name = self.whole.program.method_name(self.method);
-        let outline = self.whole.summaries.outline(self.method);
-        let (pc, line) = outline
-            .and_then(|outline| outline.events.get(event.index()))
-            .map_or((0, None), |event| (event.pc, event.line));
-        self.place(name, pc, line)
     }
 
     fn wait(&self, section: usize) -> Option<Place> {
         let summary = self.whole.summaries.summary(self.method)?;
         let wait = summary.waits.iter().find(|waiting| waiting.sections.contains(section))?;
-        Some(self.event(wait.event))
-    }
-
-    /// Where in this method a section begins: there, or at the call that leads to it.
-    fn section(&self, section: &SummarySection) -> Place {
-        match section.call {
-            Some(call) => self.event(call),
-            None => self.spot(&section.spot),
-        }
+        Some(self.places.event(wait.event))
     }
 
     /// Where in this method a section ends before an event.
     fn end(&self, section: &SummarySection, before: EventId) -> Place {
         match section.call {
-            Some(call) => self.event(call),
+            Some(call) => self.places.event(call),
             None => {
                 let line = self.words.end_line(section, before).or(section.end_line).or(section.spot.line);
-                self.place(section.spot.method, section.spot.pc, line)
+                self.places.place(section.spot.method, section.spot.pc, line)
             }
         }
-    }
-
-    fn spot(&self, spot: &Spot) -> Place {
-        self.place(spot.method, spot.pc, spot.line)
-    }
-
-    fn place(&self, method: MethodName, pc: u32, line: Option<u32>) -> Place {
-        let program = self.whole.program;
-        let file = program.class(method.class).and_then(|class| program.header(class).source_file);
-        program.names.place(Site { method, pc, file, line })
     }
 
     /// Whether a write of a container removes something.
@@ -309,7 +272,7 @@ impl<'t> Telling<'t> {
             (_, true) => ", by the same code as (4)",
             _ => "",
         };
-        (access.map(|access| self.spot(&access.spot)), format!("`{variable}` {done}{how}{same}"))
+        (access.map(|access| self.places.spot(&access.spot)), format!("`{variable}` {done}{how}{same}"))
     }
 }
 

@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::ControlDependence;
 use crate::ir::{Block, BlockId, Body, Op, Value, ValueType};
+use crate::model::numbers::is_box;
 
 /// The phis of a body that choose between constants, between numbers that were counted to, or between what a loop has
 /// chosen and another one.
@@ -143,7 +144,7 @@ pub(super) fn counted(body: &Body, names: &Names) -> Vec<bool> {
         counted[value.index()] = matches!(
             instruction.op,
             Op::Constant(_) | Op::Phi(_) | Op::Negate(_) | Op::Arithmetic(..) | Op::Convert(_)
-        ) || is_boxing(names, &instruction.op);
+        ) || matches!(instruction.op, Op::Call { method, .. } if is_box(names, method));
     }
     let mut changed = true;
     while changed {
@@ -158,17 +159,4 @@ pub(super) fn counted(body: &Body, names: &Names) -> Vec<bool> {
         }
     }
     counted
-}
-
-/// Whether a call only puts a number into an object.
-fn is_boxing(names: &Names, op: &Op) -> bool {
-    match op {
-        Op::Call { method, .. } => {
-            let boxes = ["java/lang/Integer", "java/lang/Long", "java/lang/Short"];
-            names.text(method.name) == "valueOf"
-                && boxes.contains(&names.text(method.class.0))
-                && !names.text(method.descriptor).starts_with("(L")
-        }
-        _ => false,
-    }
 }

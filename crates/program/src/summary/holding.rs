@@ -60,14 +60,7 @@ impl Holdings {
                         .unwrap_or_default(),
                     _ => Holding::default(),
                 };
-                fields
-                    .entry(field)
-                    .and_modify(|known| {
-                        if *known != holding {
-                            *known = Holding::default();
-                        }
-                    })
-                    .or_insert(holding);
+                agree(&mut fields, field, holding);
             }
         }
         fields.retain(|_, holding| *holding != Holding::default());
@@ -104,14 +97,7 @@ impl Holdings {
         let found = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_wanted));
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         for (field, holding) in found.into_iter().flatten().flatten() {
-            fields
-                .entry(field)
-                .and_modify(|known| {
-                    if *known != holding {
-                        *known = Holding::default();
-                    }
-                })
-                .or_insert(holding);
+            agree(&mut fields, field, holding);
         }
         fields.retain(|_, holding| *holding != Holding::default());
         Holdings { fields, ..Holdings::default() }
@@ -119,6 +105,14 @@ impl Holdings {
 
     pub fn get(&self, program: &Program, field: FieldName) -> Holding {
         program.resolve_field(field).and_then(|field| self.fields.get(&field).copied()).unwrap_or_default()
+    }
+}
+
+/// What a field holds is known only if all that store to it agree.
+fn agree(fields: &mut FxHashMap<FieldId, Holding>, field: FieldId, holding: Holding) {
+    let known = fields.entry(field).or_insert(holding);
+    if *known != holding {
+        *known = Holding::default();
     }
 }
 
