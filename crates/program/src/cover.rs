@@ -8,9 +8,10 @@ use crate::class::{FieldId, MethodId, Program};
 use crate::held::{HeldLock, Relation, from_caller, keys_from_caller, locks, outline_locks, to_callee};
 use crate::lock::LockKind;
 use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
+use crate::outlines::Outlines;
 use crate::release::Release;
 use crate::summary::{Access, Keys, Run, Spot, Summaries};
-use crate::thread::{At, Threads};
+use crate::thread::{At, EntryId, Threads};
 use crate::variable::{Place, Variable, Variables, holder};
 
 /// Callers further up than this are not asked.
@@ -85,7 +86,8 @@ impl<'c> Cover<'c> {
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
                         let spot = Some(access.spot);
-                        let touched = Touched { object: &access.object(), keys: &access.keys, spot };
+                        let (object, before) = (&access.object(), Some(access.event));
+                        let touched = Touched { object, keys: &access.keys, spot, before };
                         self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
                     })
                 },
@@ -120,7 +122,7 @@ impl<'c> Cover<'c> {
                 self.identity(method, &section.lock) != Some(wanted)
                     || self.is_under(
                         method,
-                        Touched { object: &section.lock, keys: &[], spot: None },
+                        Touched { object: &section.lock, keys: &[], spot: None, before: None },
                         &outline_locks(outline, section.inside),
                         relation,
                         MAX_CLIMB,
@@ -153,9 +155,9 @@ impl<'c> Cover<'c> {
         climb: usize,
         asked: &mut FxHashSet<MethodId>,
     ) -> bool {
-        let Touched { object, keys, spot } = touched;
+        let Touched { object, keys, spot, .. } = touched;
         if relation.is_held(object, keys, held)
-            || matches!(object.start, Start::New(_))
+            || self.is_made_here(method, touched)
             || self.is_another(object, relation)
         {
             return true;
@@ -173,7 +175,7 @@ impl<'c> Cover<'c> {
                 let object = from_caller(self.program, object, arguments);
                 let object = self.in_container(*caller, event, spot, object);
                 let keys = keys_from_caller(self.program, keys, arguments);
-                let touched = Touched { object: &object, keys: &keys, spot };
+                let touched = Touched { object: &object, keys: &keys, spot, before: Some(EventId(event as u32)) };
                 if self.is_started(*caller, outline, event) {
                     return relation.is_held(&object, &keys, &held);
                 }
@@ -190,6 +192,21 @@ impl<'c> Cover<'c> {
         })
     }
 
+    /// Whether what is touched was made by the method itself, and no other thread can have it by then: nobody was given it
+    /// yet, or whoever was has not begun, or is over.
+    fn is_made_here(&self, method: MethodId, touched: Touched<'_>) -> bool {
+        let Start::New(register) = touched.object.start else { return false };
+        let (Some(threads), Some(event)) = (self.threads, touched.before) else { return true };
+        let release = Release { program: self.program, calls: self.calls, summaries: self.summaries };
+        let outlines = Outlines::new(self.program, &self.summaries.outlines);
+        let is_alone = |process: EntryId, other: EntryId| {
+            !threads.overlap(process, other)
+                || threads.ordered(outlines, process, At { method, event }, other).is_some()
+        };
+        !release.is_let_out(method, register, event)
+            || threads.of_method(method).iter().all(|process| threads.ids().all(|other| is_alone(*process, other)))
+    }
+
     /// Whether callers hold a lock around a method, wherever it is called, that all writers of what it touches hold, too.
     /// The method itself may have no name for that lock.
     pub fn is_covered_outside(
@@ -202,7 +219,9 @@ impl<'c> Cover<'c> {
         if self.threads.is_none_or(|threads| threads.open.binary_search(&method).is_ok()) {
             return false;
         }
-        let touched = Touched { object: &access.object(), keys: &access.keys, spot: Some(access.spot) };
+        let object = access.object();
+        let (spot, before) = (Some(access.spot), Some(access.event));
+        let touched = Touched { object: &object, keys: &access.keys, spot, before };
         self.outer_relations(method, touched).iter().any(|relation| {
             let mut asked = FxHashSet::default();
             self.is_under(method, touched, &[], relation, MAX_CLIMB, &mut asked)
@@ -423,4 +442,6 @@ struct Touched<'t> {
     keys: &'t [Key],
     /// Where it is touched, if by an access.
     spot: Option<Spot>,
+    /// The event of the method that touches it.
+    before: Option<EventId>,
 }

@@ -60,12 +60,23 @@ impl Relation {
         if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
             return Some(Relation { object: None, lock, kind, mode });
         }
+        Relation::from_owner(object, lock, held)
+    }
+
+    /// All relations of an access to a lock: one that a static field leads to is also that of the object there.
+    pub fn all_of(access: &Access, held: &HeldLock) -> impl Iterator<Item = Relation> {
+        let is_static = matches!(held.name.start, Start::Static(_));
+        let from_owner = is_static.then(|| Relation::from_owner(&access.base, held.name.clone(), held)).flatten();
+        Relation::of(access, held).into_iter().chain(from_owner)
+    }
+
+    fn from_owner(object: &Name, lock: Name, held: &HeldLock) -> Option<Relation> {
         if object.start != lock.start {
             return None;
         }
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
         let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].into() };
-        Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind, mode })
+        Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind: held.kind, mode: held.mode })
     }
 
     /// Whether two threads that hold these locks of one object exclude each other.

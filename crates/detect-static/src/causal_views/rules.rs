@@ -431,7 +431,7 @@ pub(super) fn is_known(name: &Name) -> bool {
 /// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.
 fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
     let relations = |access: &Access, held: &[HeldLock]| -> Vec<Relation> {
-        held.iter().filter_map(|lock| Relation::of(access, lock)).collect()
+        held.iter().flat_map(|lock| Relation::all_of(access, lock)).collect()
     };
     let theirs = relations(their, their_locks);
     relations(own, own_locks).iter().any(|own| theirs.iter().any(|their| own.excludes(their)))

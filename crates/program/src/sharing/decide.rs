@@ -47,7 +47,7 @@ impl Sharings<'_> {
         by.first().copied()
     }
 
-    fn processes(self, accesses: &[FieldAccess]) -> Vec<EntryId> {
+    pub(super) fn processes(self, accesses: &[FieldAccess]) -> Vec<EntryId> {
         let mut all: Vec<EntryId> = Vec::new();
         for access in accesses {
             for entry in self.threads.of_method(access.at.method) {

@@ -50,6 +50,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
                 many: Some(Many::ByNature),
                 sites: Vec::new(),
                 objects: Vec::new(),
+                lambdas: Vec::new(),
             });
             roots.push(open.clone());
         }
@@ -111,7 +112,14 @@ fn entries(program: &Program, calls: &Calls, sites: &[Site]) -> (Vec<Entry>, Vec
     let mut by_method: FxHashMap<MethodId, EntryId> = FxHashMap::default();
     let mut add = |entries: &mut Vec<Entry>, method: MethodId, kind: EntryKind, many: Option<Many>| {
         *by_method.entry(method).or_insert_with(|| {
-            entries.push(Entry { method: Some(method), kind, many, sites: Vec::new(), objects: Vec::new() });
+            entries.push(Entry {
+                method: Some(method),
+                kind,
+                many,
+                sites: Vec::new(),
+                objects: Vec::new(),
+                lambdas: Vec::new(),
+            });
             EntryId(entries.len() as u32 - 1)
         })
     };
@@ -152,6 +160,9 @@ fn entries(program: &Program, calls: &Calls, sites: &[Site]) -> (Vec<Entry>, Vec
                     own.sites.push(StartSite { at: site.at, line: site.line, serial: site.serial });
                 }
                 own.objects.push(run.object);
+                if let Some(lambda) = run.lambda.filter(|lambda| !own.lambdas.contains(lambda)) {
+                    own.lambdas.push(lambda);
+                }
                 if !started.contains(entry) {
                     started.push(*entry);
                 }

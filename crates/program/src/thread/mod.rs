@@ -93,6 +93,8 @@ pub struct Entry {
     pub sites: Vec<StartSite>,
     /// The tasks' objects, where they are known: the method and instruction that make them.
     pub(crate) objects: Vec<Option<(MethodId, u32)>>,
+    /// Where the lambdas are made that are its tasks.
+    pub(crate) lambdas: Vec<At>,
 }
 
 /// Two processes that may be in two methods at the same time.
@@ -139,6 +141,10 @@ impl Threads {
     /// `main`s first, then tasks, frameworks and open callers, each in the order of methods.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
+    }
+
+    pub(crate) fn ids(&self) -> impl Iterator<Item = EntryId> {
+        (0..self.entries.len() as u32).map(EntryId)
     }
 
     pub fn entry(&self, entry: EntryId) -> &Entry {
