@@ -89,7 +89,7 @@ impl Sharings<'_> {
             if let Some(process) = self.writes_before_start(&writes, &writers, &all) {
                 return Sharing::WrittenBeforeStart(process);
             }
-            if !is_static && let Some(entry) = self.own_task(field, accesses) {
+            if !is_static && let Some(entry) = self.own_task(accesses) {
                 return Sharing::OwnTask(entry);
             }
         }

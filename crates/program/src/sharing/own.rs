@@ -1,11 +1,12 @@
 //! Tasks that keep to themselves: each process has an object of its own and touches its fields through `this` alone.
 
+use classfile::CallKind;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::{FieldAccess, Part, Sharings};
-use crate::class::{ClassId, FieldId, MethodId};
-use crate::outline::{Action, Argument, Event, EventId, Name, Object, Start};
+use crate::class::{FieldId, MethodId};
+use crate::outline::{Action, Argument, Event, EventId, Member, NameStep, Object, Start};
 use crate::thread::{At, Entry, EntryId, EntryKind, StartSite};
 
 /// A task, and the parameters by which each process has objects of its own: itself, or what a lambda captured.
@@ -17,35 +18,43 @@ struct Own {
 impl<'s> Sharings<'s> {
     /// The entry whose processes each touch a field of an object of their own, if that is all; accesses of others count
     /// only where they are ordered.
-    pub(super) fn own_task(self, field: FieldId, accesses: &[FieldAccess]) -> Option<EntryId> {
-        let class = self.program.class_of_field(field);
-        self.processes(accesses).into_iter().find(|id| {
-            let Some(own) = self.own(*id, class) else { return false };
-            let is_own = |access: &FieldAccess, process: EntryId| {
-                let position = self.parameter(access);
-                position.is_some_and(|position| {
-                    self.is_own(access.at.method, position, &own, process, &mut FxHashSet::default())
-                })
-            };
-            accesses.iter().all(|access| {
-                self.threads.of_method(access.at.method).iter().all(|process| {
-                    is_own(access, *process) || self.threads.ordered(self.outlines, *process, access.at, *id).is_some()
-                })
+    pub(super) fn own_task(self, accesses: &[FieldAccess]) -> Option<EntryId> {
+        self.processes(accesses).into_iter().find(|id| self.are_own(*id, accesses, |_, _| false))
+    }
+
+    /// Whether accesses are each process's of an entry to what is its own, or ordered, or do not matter.
+    fn are_own(
+        self,
+        id: EntryId,
+        accesses: &[FieldAccess],
+        is_harmless: impl Fn(&FieldAccess, EntryId) -> bool,
+    ) -> bool {
+        let Some(own) = self.own(id) else { return false };
+        let is_own = |access: &FieldAccess, process: EntryId| {
+            let position = self.parameter(access);
+            position.is_some_and(|position| {
+                self.is_own(access.at.method, position, &own, process, &mut FxHashSet::default())
+            })
+        };
+        accesses.iter().all(|access| {
+            self.threads.of_method(access.at.method).iter().all(|process| {
+                is_harmless(access, *process)
+                    || is_own(access, *process)
+                    || self.threads.ordered(self.outlines, *process, access.at, id).is_some()
             })
         })
     }
 
-    /// The objects of a class, or of others, that each process of an entry has for itself.
-    fn own(self, id: EntryId, class: ClassId) -> Option<Own> {
+    /// The objects that each process of an entry has for itself.
+    fn own(self, id: EntryId) -> Option<Own> {
         let entry = self.threads.entry(id);
         let run = entry.method.filter(|_| entry.kind != EntryKind::Main)?;
-        let runs_on = self.program.class_of(run);
-        let name = |class| self.program.header(class).name;
-        let is_task = !self.program.method(run).access.is_static()
-            && (runs_on == class || self.program.is_subtype(name(runs_on), name(class)));
-        let positions = match entry.lambdas.is_empty() {
-            true => (is_task && self.has_own_objects(id)).then_some(0).into_iter().collect(),
-            false => self.captured(entry),
+        let positions = if !entry.lambdas.is_empty() {
+            self.captured(entry)
+        } else if !self.program.method(run).access.is_static() && self.has_own_objects(id) {
+            SmallVec::from_slice(&[0])
+        } else {
+            SmallVec::new()
         };
         (!positions.is_empty()).then_some(Own { run, positions })
     }
@@ -53,7 +62,7 @@ impl<'s> Sharings<'s> {
     /// Whether each process touches the field of its own object alone, or in order with the others.
     pub fn is_of_task(self, field: FieldId) -> bool {
         let accesses = self.accesses(field).iter().filter(|access| !access.is_initial && access.part == Part::Itself);
-        self.own_task(field, &accesses.copied().collect::<Vec<_>>()).is_some()
+        self.own_task(&accesses.copied().collect::<Vec<_>>()).is_some()
     }
 
     /// Whether each process of an entry writes the field, or what it holds, of its own object alone, and nobody else
@@ -65,7 +74,7 @@ impl<'s> Sharings<'s> {
                 && (access.is_write || self.threads.of_method(access.at.method).contains(&process))
         };
         let accesses: Vec<FieldAccess> = self.accesses(field).iter().filter(is_asked).copied().collect();
-        self.own_task(field, &accesses) == Some(process)
+        self.are_own(process, &accesses, |access, by| !access.is_write && by != process)
     }
 
     /// Whether no two processes of an entry run on one object.
@@ -173,17 +182,101 @@ impl<'s> Sharings<'s> {
             && entry.sites.iter().all(is_started_once)
     }
 
-    /// The parameter whose object an access touches.
+    /// The parameter whose object an access touches, or what that object has for itself.
     fn parameter(self, access: &FieldAccess) -> Option<u16> {
-        // What a field of the object holds is another object's.
-        let own = |name: &Name| match name.start {
-            Start::Parameter(position) if access.part != Part::Itself || name.steps.is_empty() => Some(position),
-            _ => None,
+        let name = match &self.event(access.at)?.action {
+            Action::Read { base, .. } | Action::Write { base, .. } => base,
+            Action::Call { arguments, .. } => &arguments.first()?.name,
+            _ => return None,
         };
-        match &self.event(access.at)?.action {
-            Action::Read { base, .. } | Action::Write { base, .. } => own(base),
-            Action::Call { arguments, .. } => own(&arguments.first()?.name),
+        match name.start {
+            Start::Parameter(position) if name.steps.iter().all(|step| self.is_held_alone(step)) => Some(position),
             _ => None,
+        }
+    }
+
+    fn is_held_alone(self, step: &NameStep) -> bool {
+        match step {
+            NameStep::Field(field) => self.program.resolve_field(*field).is_some_and(|field| self.holds_own(field)),
+            _ => false,
+        }
+    }
+
+    /// Whether whatever a field holds was made for it, or for the object that has the field.
+    fn holds_own(self, field: FieldId) -> bool {
+        let writes = self.accesses(field).iter().filter(|access| access.is_write && access.part == Part::Itself);
+        writes.into_iter().all(|write| match self.event(write.at).map(|event| &event.action) {
+            Some(Action::Write { base, stored, .. }) => {
+                base.start == Start::Parameter(0)
+                    && base.steps.is_empty()
+                    && stored.objects.iter().all(|object| self.is_made_to_hold(write.at, *object))
+            }
+            _ => false,
+        })
+    }
+
+    /// Whether an object is made where it is stored, or by whoever calls the constructor that stores it, and goes nowhere
+    /// else.
+    fn is_made_to_hold(self, at: At, object: Object) -> bool {
+        match object {
+            Object::New { .. } => self.given_to(at.method, object) == Some(at.event),
+            Object::Event(call) => self.is_made_by(At { event: call, ..at }),
+            Object::Parameter(position) => {
+                let name = self.program.method_name(at.method);
+                let callers = self.calls.callers(at.method);
+                self.program.names.text(name.name) == "<init>"
+                    && callers.iter().all(|caller| {
+                        let Some(outline) = self.outlines.get(*caller) else { return false };
+                        outline.events.iter().enumerate().all(|(index, event)| match &event.action {
+                            Action::Call { method, arguments, .. } if *method == name => {
+                                let event = EventId(index as u32);
+                                let given = arguments.get(usize::from(position)).map(|given| given.objects.as_slice());
+                                matches!(given, Some([made @ Object::New { register, .. }])
+                                    if self.given_to(*caller, *made) == Some(event)
+                                        && self.is_made_for(At { method: *caller, event }, *register))
+                            }
+                            Action::Lambda { method, .. } => *method != name,
+                            _ => true,
+                        })
+                    })
+            }
+            Object::Int(_) | Object::Unknown => false,
+        }
+    }
+
+    /// The only event by which a method gives away an object that it makes.
+    fn given_to(self, method: MethodId, object: Object) -> Option<EventId> {
+        let outline = self.outlines.get(method)?;
+        let has = |argument: &Argument| argument.objects.contains(&object);
+        let mut found = None;
+        for (index, event) in outline.events.iter().enumerate() {
+            let is_given = match &event.action {
+                Action::Call { kind, arguments, .. } => {
+                    let receiver = usize::from(*kind != CallKind::Static);
+                    arguments.iter().skip(receiver).any(has)
+                }
+                Action::Write { stored, .. } => has(stored),
+                Action::Lambda { arguments, .. } => arguments.iter().any(has),
+                Action::Read { .. } | Action::Wait(_) => false,
+            };
+            if is_given && found.replace(EventId(index as u32)).is_some() {
+                return None;
+            }
+        }
+        found.filter(|_| !outline.returned.contains(&object))
+    }
+
+    /// Whether a call makes what it returns.
+    fn is_made_by(self, call: At) -> bool {
+        let Some(Action::Call { kind, method, .. }) = self.event(call).map(|event| &event.action) else { return false };
+        let targets = self.calls.targets(self.program, *kind, *method);
+        let mut checked = targets.known().iter().filter_map(|target| self.outlines.get(*target)).peekable();
+        match checked.peek() {
+            Some(_) => checked.all(|outline| {
+                !outline.returned.is_empty()
+                    && outline.returned.iter().all(|object| matches!(object, Object::New { .. }))
+            }),
+            None => *kind == CallKind::Static,
         }
     }
 
@@ -208,21 +301,41 @@ impl<'s> Sharings<'s> {
         callers.peek().is_some()
             && callers.all(|caller| {
                 let Some(outline) = self.outlines.get(*caller) else { return false };
-                outline.events.iter().all(|event| {
-                    let given = match &event.action {
-                        Action::Call { method: called, arguments, .. }
-                            if called.name == name.name && called.descriptor == name.descriptor =>
-                        {
-                            arguments.get(usize::from(position))
-                        }
-                        Action::Lambda { method: made, arguments, .. } if *made == name => {
-                            arguments.get(usize::from(position))
-                        }
-                        _ => return true,
-                    };
-                    matches!(given.map(|given| given.objects.as_slice()), Some([Object::Parameter(outer)])
-                        if self.is_own(*caller, *outer, own, process, seen))
-                })
+                let given = outline.events.iter().filter_map(|event| match &event.action {
+                    Action::Call { method: called, arguments, .. }
+                    | Action::Lambda { method: called, arguments, .. }
+                        if called.name == name.name && called.descriptor == name.descriptor =>
+                    {
+                        Some(arguments.get(usize::from(position)))
+                    }
+                    _ => None,
+                });
+                // A caller that names it otherwise is not followed.
+                let mut given = given.peekable();
+                given.peek().is_some()
+                    && given.all(|given| {
+                        let outer = given.and_then(|given| self.outer(*caller, given));
+                        outer.is_some_and(|outer| self.is_own(*caller, outer, own, process, seen))
+                    })
             })
+    }
+
+    /// The parameter of a method that an argument is, or what that object has for itself.
+    fn outer(self, method: MethodId, argument: &Argument) -> Option<u16> {
+        match argument.objects.as_slice() {
+            [Object::Parameter(position)] => Some(*position),
+            [Object::Event(event)] => match &self.event(At { method, event: *event })?.action {
+                Action::Read { base, member: Member::Field(field), .. } => {
+                    let is_held = base.steps.iter().all(|step| self.is_held_alone(step))
+                        && self.is_held_alone(&NameStep::Field(*field));
+                    match base.start {
+                        Start::Parameter(position) if is_held => Some(position),
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
