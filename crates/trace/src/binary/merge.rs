@@ -10,7 +10,8 @@ use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::events::{Decoder, Item, Limits, Order};
+use super::events::{Decoder, Item, Limits};
+use super::order::Order;
 use crate::{Action, BarrierId, Event, LockId, ThreadId, VariableId};
 
 /// What a waiting thread waits for. It is woken when something of this kind happens, and looks again.
