@@ -5,6 +5,7 @@
 
 mod bytes;
 mod chunk;
+mod counts;
 mod events;
 mod merge;
 mod order;
