@@ -24,6 +24,7 @@ fn programs_end_as_they_do_alone() {
             ("Shapes", &[][..]),
             ("Tasks", &[][..]),
             ("Ordered", &[][..]),
+            ("Locks", &[][..]),
             ("Names", &[][..]),
             ("Handles", &[][..]),
             ("Startup", &[][..]),
@@ -176,6 +177,24 @@ fn the_trace_has_every_order_that_the_library_makes() {
         let recorded = record(&jdk, &Program::named("Unordered"), &[], &["--no-filter"]);
         let ways = recorded.stdout.lines().count();
         assert_eq!(races(&recorded.text).len(), ways, "on {}:\n{}", jdk.version, recorded.text);
+    }
+}
+
+/// A lock is one wherever its class comes from, even if nobody had seen that when the code that takes it was loaded.
+#[test]
+fn locks_whose_classes_come_later_are_held() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Locks"), &[], &[]);
+        assert_eq!(recorded.order_unknown, 0, "{}", recorded.stderr);
+        assert_eq!(races(&recorded.text), BTreeMap::new(), "on {}:\n{}", jdk.version, recorded.text);
+        for (lock, times) in [("java.util.concurrent.locks.ReentrantLock", 6), ("Locks$Gate", 2)] {
+            for how in ["acq", "rel"] {
+                let operation = format!("{how}({lock}@)");
+                let count = recorded.events.iter().filter(|event| event.operation == operation).count();
+                assert_eq!(count, times, "{operation} on {}:\n{}", jdk.version, recorded.text);
+            }
+        }
+        assert!(!recorded.text.contains("Locks$Door@"), "on {}:\n{}", jdk.version, recorded.text);
     }
 }
 

@@ -150,6 +150,11 @@ pub mod flag {
     pub const WRITES_OPERAND: i32 = 0x400;
     /// The call waits for others if its subject is a queue that can be full or empty.
     pub const WAITS: i32 = 0x800;
+    /// The call is what it is said to be only if its subject turns out to be a lock of the platform: its class had not been seen
+    /// when the code was rewritten.
+    pub const PERHAPS: i32 = 0x1000;
+    /// The same with the operation's longer name.
+    pub const LONGER: i32 = 0x2000;
 }
 
 /// One of the values that a call has on the stack.

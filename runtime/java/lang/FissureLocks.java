@@ -3,6 +3,7 @@ package java.lang;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.AbstractOwnableSynchronizer;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.StampedLock;
 import jdk.internal.misc.Unsafe;
 
@@ -34,6 +35,42 @@ final class FissureLocks {
         }
         return shared || !(lock instanceof AbstractOwnableSynchronizer)
                 || U.getReference(lock, OWNER) == Thread.currentThread();
+    }
+
+    private static final String[] NAMES = {
+        "lock()", "tryLock()", "unlock()", "lockInterruptibly()", "acquire()", "tryAcquire()", "release()",
+        "acquireUninterruptibly()",
+    };
+
+    /**
+     * Whether a call on the object is an operation of a lock of the platform, which its class is below. Not so if a class that
+     * is watched has code of its own for it, which tells.
+     */
+    static boolean isOfPlatform(FissureThread s, Object lock, int call) {
+        boolean isLonger = (call & FissureCalls.LONGER) != 0;
+        int name = switch (call & 0xff) {
+            case FissureCalls.LOCK -> isLonger ? 3 : 0;
+            case FissureCalls.TRY_LOCK -> 1;
+            case FissureCalls.UNLOCK -> 2;
+            case FissureCalls.ACQUIRE -> isLonger ? 7 : 4;
+            case FissureCalls.TRY_ACQUIRE -> 5;
+            default -> 6;
+        };
+        boolean isLock = name < 4 ? lock instanceof Lock && lockOf(lock) != lock : lock instanceof Semaphore;
+        return isLock && (s.facts(lock.getClass()).ownOperations >>> name & 1) == 0;
+    }
+
+    /** A bit for each operation that classes which are watched have code of their own for. */
+    static int ownOperations(Class<?> type) {
+        int own = 0;
+        if (Lock.class.isAssignableFrom(type) || Semaphore.class.isAssignableFrom(type)) {
+            for (Class<?> c = type; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
+                for (int name = 0; name < NAMES.length; name++) {
+                    own |= Fissure.declares(c.getName(), NAMES[name]) ? 1 << name : 0;
+                }
+            }
+        }
+        return own;
     }
 
     static boolean isShared(Object lock) {
