@@ -71,7 +71,9 @@ fn programs_with_truth_end_as_they_do_alone() {
             let recorded = end(start(Some(&agent_option(&folder, ""))));
             assert_eq!(recorded.0, alone[0].0, "{} on {}: {recorded:?}", one.fixture.name, jdk.version);
             let agree = |seen: fn(&Ended) -> Ended| alone.iter().all(|one| seen(one) == seen(&alone[0]));
-            if let Some(seen) = [Ended::clone, without_numbers].into_iter().find(|seen| agree(*seen)) {
+            // What a violation makes of numbers depends on the schedule, however often some runs agree.
+            let mut ways = [Ended::clone, without_numbers].into_iter().skip(usize::from(truth.buggy));
+            if let Some(seen) = ways.find(|seen| agree(*seen)) {
                 // What the program says seldom it may say now.
                 let is_said = |alone: &[Ended]| alone.iter().any(|one| seen(one) == seen(&recorded));
                 let is_possible = is_said(&alone) || (0..ROUNDS).any(|_| is_said(&side_by_side()));
@@ -180,14 +182,15 @@ fn the_trace_has_every_order_that_the_library_makes() {
     }
 }
 
-/// A lock is one wherever its class comes from, even if nobody had seen that when the code that takes it was loaded.
+/// A lock is one wherever its class comes from, even if nobody had seen that when the code that takes it was loaded; and it is
+/// taken once, even if its class takes it in code of its own.
 #[test]
 fn locks_whose_classes_come_later_are_held() {
     for jdk in jdks() {
         let recorded = record(&jdk, &Program::named("Locks"), &[], &[]);
         assert_eq!(recorded.order_unknown, 0, "{}", recorded.stderr);
         assert_eq!(races(&recorded.text), BTreeMap::new(), "on {}:\n{}", jdk.version, recorded.text);
-        for (lock, times) in [("java.util.concurrent.locks.ReentrantLock", 6), ("Locks$Gate", 2)] {
+        for (lock, times) in [("java.util.concurrent.locks.ReentrantLock", 8), ("Locks$Gate", 2)] {
             for how in ["acq", "rel"] {
                 let operation = format!("{how}({lock}@)");
                 let count = recorded.events.iter().filter(|event| event.operation == operation).count();

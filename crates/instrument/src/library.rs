@@ -6,7 +6,7 @@ use program::jdk::Jdk;
 use program::model::{Ancestry, Models};
 use rustc_hash::FxHashMap;
 
-use crate::call::{WatchedCall, flag, watched};
+use crate::call::{Call, WatchedCall, flag, watched};
 use crate::known::Known;
 
 /// Locks of the platform that people write classes below. No two of them have an operation of one name.
@@ -61,12 +61,11 @@ impl Library {
             let method = self.names.method(owner, name, descriptor);
             let model = self.models.call_in(&self.names, &ancestry, method).filter(|model| model.is_lock_operation)?;
             let watched = watched(model, name, descriptor, false)?;
-            let flags = match name {
-                "lock" | "tryLock" | "unlock" | "acquire" | "tryAcquire" | "release" => flag::PERHAPS,
-                "lockInterruptibly" | "acquireUninterruptibly" => flag::PERHAPS | flag::LONGER,
-                _ => return None,
-            };
-            Some(WatchedCall { flags, ..watched })
+            let is_meant = matches!(
+                watched.call,
+                Call::Lock | Call::TryLock | Call::Unlock | Call::Acquire | Call::TryAcquire | Call::Release
+            );
+            is_meant.then_some(WatchedCall { flags: watched.flags | flag::PERHAPS, ..watched })
         })
     }
 

@@ -59,6 +59,7 @@ final class FissureCalls {
     static final int WAITS = 1 << 11;
     static final int PERHAPS = 1 << 12;
     static final int LONGER = 1 << 13;
+    static final int ABOVE = 1 << 14;
 
     /** Marks a pending volatile access. */
     private static final int VOLATILE = 256;
@@ -174,7 +175,7 @@ final class FissureCalls {
 
     /** {@code number} is the operand if it is one: permits, an index, a stamp. */
     private static void before(FissureThread s, Object subject, Object operand, long number, int call, int site) {
-        if ((call & PERHAPS) != 0 && !FissureLocks.isOfPlatform(s, subject, call)) {
+        if ((call & ABOVE) == 0 && FissureLocks.isToldElsewhere(s, subject, call)) {
             return;
         }
         if ((call & READS_OPERAND) != 0 && operand != null) {

@@ -43,21 +43,25 @@ final class FissureLocks {
     };
 
     /**
-     * Whether a call on the object is an operation of a lock of the platform, which its class is below. Not so if a class that
-     * is watched has code of its own for it, which tells.
+     * Whether there is nothing to tell of a call: its object may turn out to be no lock, or its class is below one of the
+     * platform and has code of its own for the operation, which is watched and tells.
      */
-    static boolean isOfPlatform(FissureThread s, Object lock, int call) {
+    static boolean isToldElsewhere(FissureThread s, Object lock, int call) {
         boolean isLonger = (call & FissureCalls.LONGER) != 0;
-        int name = switch (call & 0xff) {
-            case FissureCalls.LOCK -> isLonger ? 3 : 0;
-            case FissureCalls.TRY_LOCK -> 1;
-            case FissureCalls.UNLOCK -> 2;
-            case FissureCalls.ACQUIRE -> isLonger ? 7 : 4;
-            case FissureCalls.TRY_ACQUIRE -> 5;
-            default -> 6;
-        };
-        boolean isLock = name < 4 ? lock instanceof Lock && lockOf(lock) != lock : lock instanceof Semaphore;
-        return isLock && (s.facts(lock.getClass()).ownOperations >>> name & 1) == 0;
+        int name;
+        switch (call & 0xff) {
+            case FissureCalls.LOCK -> name = isLonger ? 3 : 0;
+            case FissureCalls.TRY_LOCK -> name = 1;
+            case FissureCalls.UNLOCK -> name = 2;
+            case FissureCalls.ACQUIRE -> name = isLonger ? 7 : 4;
+            case FissureCalls.TRY_ACQUIRE -> name = 5;
+            case FissureCalls.RELEASE -> name = 6;
+            default -> {
+                return false;
+            }
+        }
+        boolean isOfPlatform = name < 4 ? lock instanceof Lock && lockOf(lock) != lock : lock instanceof Semaphore;
+        return isOfPlatform ? (s.facts(lock.getClass()).ownOperations >>> name & 1) != 0 : (call & FissureCalls.PERHAPS) != 0;
     }
 
     /** A bit for each operation that classes which are watched have code of their own for. */

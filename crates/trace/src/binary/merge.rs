@@ -179,21 +179,24 @@ impl Merger {
                 return;
             }
             let segment = stream.segment;
-            if stream.next.is_none() && !advance(stream, &mut self.bytes, &mut self.broken, thread, limits) {
+            let next = match stream.next.take() {
+                None => advance(stream, &mut self.bytes, &mut self.broken, thread, limits),
+                next => next,
+            };
+            let Some((event, order)) = next else {
                 stream.queued = false;
                 return;
-            }
+            };
             if stream.segment != segment {
                 // Others may wait for no more than that, and this thread may now wait for them.
                 self.wake_all(&mut stream.awaited_by);
             }
-            let Some((event, order)) = stream.next else { continue };
             if let Some(wait) = self.wait(&event, order) {
+                stream.next = next;
                 stream.queued = false;
                 self.park(thread, wait);
                 return;
             }
-            stream.next = None;
             self.emit(stream, event, order, batch);
         }
     }
@@ -354,13 +357,18 @@ impl Merger {
     }
 }
 
-/// Decodes up to the stream's next event. False if it is out of chunks.
-fn advance(stream: &mut Stream, bytes: &mut usize, broken: &mut u64, thread: ThreadId, limits: &Limits) -> bool {
+/// Decodes the stream's next event. `None` if it is out of chunks.
+fn advance(
+    stream: &mut Stream,
+    bytes: &mut usize,
+    broken: &mut u64,
+    thread: ThreadId,
+    limits: &Limits,
+) -> Option<(Event, Order)> {
     while let Some(chunk) = stream.chunks.front() {
         match stream.decoder.stream(chunk, limits) {
             Some(Some(Item::Event(event, order))) => {
-                stream.next = Some((event, order));
-                return true;
+                return Some((event, order));
             }
             Some(Some(Item::Segment(segment))) => {
                 if segment != stream.segment {
@@ -376,7 +384,7 @@ fn advance(stream: &mut Stream, bytes: &mut usize, broken: &mut u64, thread: Thr
         stream.chunks.pop_front();
         stream.decoder = Decoder::new(thread);
     }
-    false
+    None
 }
 
 fn variable_of(event: &Event) -> Option<VariableId> {
