@@ -45,6 +45,9 @@ fn calls_have_the_same_codes() {
     expected.insert("READS_OPERAND".to_owned(), flag::READS_OPERAND);
     expected.insert("WRITES_OPERAND".to_owned(), flag::WRITES_OPERAND);
     expected.insert("WAITS".to_owned(), flag::WAITS);
+    expected.insert("PERHAPS".to_owned(), flag::PERHAPS);
+    expected.insert("LONGER".to_owned(), flag::LONGER);
+    expected.insert("ABOVE".to_owned(), flag::ABOVE);
     let found: BTreeMap<String, i32> =
         constants(&text).into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     assert_eq!(found, expected);

@@ -150,6 +150,13 @@ pub mod flag {
     pub const WRITES_OPERAND: i32 = 0x400;
     /// The call waits for others if its subject is a queue that can be full or empty.
     pub const WAITS: i32 = 0x800;
+    /// The call is what it is said to be only if its subject turns out to be a lock of the platform: its class had not been seen
+    /// when the code was rewritten.
+    pub const PERHAPS: i32 = 0x1000;
+    /// An operation of a lock, by the longer one of its names.
+    pub const LONGER: i32 = 0x2000;
+    /// The call is of the method of the class above, whatever the subject's own class has.
+    pub const ABOVE: i32 = 0x4000;
 }
 
 /// One of the values that a call has on the stack.
@@ -233,7 +240,8 @@ fn lock_operation(name: &str, descriptor: &str) -> Option<WatchedCall> {
         }
         _ => Operand::None,
     };
-    Some(WatchedCall { call, flags: 0, subject: Operand::Receiver, operand, family: CallFamily::Locks })
+    let flags = if matches!(name, "lockInterruptibly" | "acquireUninterruptibly") { flag::LONGER } else { 0 };
+    Some(WatchedCall { call, flags, subject: Operand::Receiver, operand, family: CallFamily::Locks })
 }
 
 fn started(model: CallModel) -> Option<WatchedCall> {

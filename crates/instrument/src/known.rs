@@ -48,9 +48,13 @@ impl Known {
         self.classes.insert(name.into(), declared);
     }
 
-    /// Whether a class of this name was seen, and declares a field of that name.
-    pub(crate) fn declares(&self, class: &[u8], field: &[u8]) -> bool {
-        self.classes.get(class).is_some_and(|class| class.fields.keys().any(|(name, _)| **name == *field))
+    /// Whether a class of this name was seen, and declares a field of that name; with `()` behind the name, whether it was
+    /// rewritten and has code of its own for a method of that name.
+    pub(crate) fn declares(&self, class: &[u8], member: &[u8]) -> bool {
+        self.classes.get(class).is_some_and(|class| match member.strip_suffix(b"()") {
+            Some(method) => class.methods.iter().any(|(name, _)| **name == *method),
+            None => class.fields.keys().any(|(name, _)| **name == *member),
+        })
     }
 
     /// The fields that a class of this name declares, if it was seen.

@@ -6,8 +6,11 @@ use program::jdk::Jdk;
 use program::model::{Ancestry, Models};
 use rustc_hash::FxHashMap;
 
-use crate::call::{WatchedCall, watched};
+use crate::call::{Call, WatchedCall, flag, watched};
 use crate::known::Known;
+
+/// Locks of the platform that people write classes below. No two of them have an operation of one name.
+const EXTENDED: [&str; 2] = ["java/util/concurrent/locks/ReentrantLock", "java/util/concurrent/Semaphore"];
 
 /// Hierarchies deeper than this are no Java.
 const DEEPEST: usize = 1_000;
@@ -41,11 +44,29 @@ impl Library {
             let ancestry = self.ancestry(known, class);
             self.ancestries.insert(class, ancestry);
         }
-        let ancestry = self.ancestries.get(&class).filter(|ancestry| !ancestry.is_empty())?;
         let (name, descriptor) = (text_of(name), text_of(descriptor));
+        let Some(ancestry) = self.ancestries.get(&class).filter(|ancestry| !ancestry.is_empty()) else {
+            let is_unseen = !is_known && self.jdk.class(&text_of(owner), &self.names).is_none();
+            return if is_unseen { self.lock_call_perhaps(known, &name, &descriptor) } else { None };
+        };
         let method = self.names.method(&text_of(owner), &name, &descriptor);
         let model = self.models.call_in(&self.names, ancestry, method)?;
         watched(model, &name, &descriptor, self.is_thread(known, class))
+    }
+
+    /// What a call gets whose class comes later and may be below a lock of the platform: the run will tell.
+    fn lock_call_perhaps(&self, known: &Known, name: &str, descriptor: &str) -> Option<WatchedCall> {
+        EXTENDED.iter().find_map(|owner| {
+            let ancestry = self.ancestry(known, self.names.class(owner));
+            let method = self.names.method(owner, name, descriptor);
+            let model = self.models.call_in(&self.names, &ancestry, method).filter(|model| model.is_lock_operation)?;
+            let watched = watched(model, name, descriptor, false)?;
+            let is_meant = matches!(
+                watched.call,
+                Call::Lock | Call::TryLock | Call::Unlock | Call::Acquire | Call::TryAcquire | Call::Release
+            );
+            is_meant.then_some(WatchedCall { flags: watched.flags | flag::PERHAPS, ..watched })
+        })
     }
 
     fn is_thread(&self, known: &Known, mut class: ClassName) -> bool {

@@ -186,32 +186,65 @@ impl Converter {
             record::LOST => state.held.clear(),
             _ => {}
         }
-        let segment = state.segment;
+        // Most records are one of these; apart, each is a few stores.
+        match record.operation {
+            record::FIELD => {
+                let variable = self.variable(record::FIELD, record.extra, record.numbers[0], 0);
+                return self.push(state, thread, record.site, Action::Read { variable }, Order::Free);
+            }
+            record::FIELD_WRITE => {
+                let variable = self.variable(record::FIELD, record.extra, record.numbers[0], 0);
+                return self.push(state, thread, record.site, Action::Write { variable }, Order::Free);
+            }
+            record::ACQUIRE => {
+                let (action, turn) = self.acquire(state, record, Mode::Exclusive, Cause::Section);
+                return self.push(state, thread, record.site, action, Order::Turn(turn));
+            }
+            record::RELEASE_LAST => {
+                if let Some((lock, turn)) = state.held.pop() {
+                    let action = Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section };
+                    return self.push(state, thread, record.site, action, Order::Turn(turn + 1));
+                }
+            }
+            _ => {}
+        }
         let Some((action, order)) = self.action(state, record) else {
             self.broken += 1;
             return;
         };
         let has_site =
             !matches!(record.operation, record::THREAD_BEGIN | record::THREAD_END | record::LOST | record::NEW);
-        let site = self.sites.get(record.site as usize).filter(|_| has_site).copied().unwrap_or_default();
-        self.pending.push(&Event { thread, site, stack: StackId(0), action }, segment, order);
+        self.push(state, thread, if has_site { record.site } else { u32::MAX }, action, order);
     }
 
-    #[inline]
+    /// A site that is none has no row.
+    #[inline(always)]
+    fn push(&mut self, state: &State, thread: ThreadId, site: u32, action: Action, order: Order) {
+        let site = self.sites.get(site as usize).copied().unwrap_or_default();
+        self.pending.push(&Event { thread, site, stack: StackId(0), action }, state.segment, order);
+    }
+
+    #[inline(always)]
+    fn acquire(&mut self, state: &mut State, record: Record<'_>, mode: Mode, cause: Cause) -> (Action, u64) {
+        let (lock, turn) = (self.lock(record.extra, record.numbers[0]), record.numbers[1]);
+        if mode == Mode::Exclusive && state.held.len() < MOST_HELD {
+            state.held.push((lock, turn));
+        }
+        // 0 is no section, and no activation.
+        let section = SectionId(record.site.wrapping_add(1));
+        let activation = ActivationId(state.activations.last().copied().unwrap_or_default());
+        (Action::Acquire { lock, mode, cause, section, activation }, turn)
+    }
+
+    #[inline(never)]
     fn action(&mut self, state: &mut State, record: Record<'_>) -> Option<(Action, Order)> {
         let Record { operation, extra, numbers, .. } = record;
         Some(match operation {
             record::FIELD..=record::LAST_ACCESS => self.access(record),
             record::ACQUIRE..record::RELEASE => {
                 let (mode, cause) = how(operation - record::ACQUIRE);
-                let (lock, turn) = (self.lock(extra, numbers[0]), numbers[1]);
-                if mode == Mode::Exclusive && state.held.len() < MOST_HELD {
-                    state.held.push((lock, turn));
-                }
-                // 0 is no section, and no activation.
-                let section = SectionId(record.site.wrapping_add(1));
-                let activation = ActivationId(state.activations.last().copied().unwrap_or_default());
-                (Action::Acquire { lock, mode, cause, section, activation }, Order::Turn(turn))
+                let (action, turn) = self.acquire(state, record, mode, cause);
+                (action, Order::Turn(turn))
             }
             record::RELEASE..record::VOLATILE => {
                 let (mode, cause) = how(operation - record::RELEASE);
@@ -221,11 +254,6 @@ impl Converter {
                     held.remove(index);
                 }
                 (Action::Release { lock, mode, cause }, Order::Turn(numbers[1]))
-            }
-            record::RELEASE_LAST => {
-                let (lock, turn) = state.held.pop()?;
-                let action = Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section };
-                (action, Order::Turn(turn + 1))
             }
             record::VOLATILE..=record::LAST_SYNC => {
                 let (kind, base) = match operation {
@@ -366,6 +394,7 @@ impl Converter {
     }
 
     /// A thread by its number in the recording. One without a row gets a name that says so.
+    #[inline]
     fn thread(&mut self, number: u32) -> ThreadId {
         if let Some(Some(thread)) = self.threads.get(number as usize) {
             return *thread;

@@ -7,6 +7,8 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustc_hash::FxHashMap;
+
 use crate::convert::Converter;
 use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, ROWS};
 use crate::record;
@@ -115,8 +117,12 @@ impl Follow {
         self.find_chunks()?;
         let chunks = std::mem::take(&mut self.chunks);
         let mut done = 0;
+        // A thread that has begun another chunk writes no more to this one.
+        let mut last: FxHashMap<u32, u64> = chunks.iter().map(|chunk| (chunk.thread, chunk.number)).collect();
+        last.remove(&0);
         for mut chunk in chunks {
-            if done == AT_ONCE || !self.drain(&mut chunk)? {
+            let is_over = last.get(&chunk.thread).is_some_and(|number| *number != chunk.number);
+            if done == AT_ONCE || !self.drain(&mut chunk, is_over)? {
                 self.chunks.push(chunk);
             } else {
                 self.free(&chunk)?;
@@ -229,14 +235,20 @@ impl Follow {
     }
 
     /// Converts what is new in a chunk; whether it is full and done.
-    fn drain(&mut self, chunk: &mut Chunk) -> io::Result<bool> {
+    fn drain(&mut self, chunk: &mut Chunk, is_over: bool) -> io::Result<bool> {
         let (mut bytes, mut numbers) = (std::mem::take(&mut self.bytes), std::mem::take(&mut self.numbers));
-        let result = self.drain_with(chunk, &mut bytes, &mut numbers);
+        let result = self.drain_with(chunk, is_over, &mut bytes, &mut numbers);
         (self.bytes, self.numbers) = (bytes, numbers);
         result
     }
 
-    fn drain_with(&mut self, chunk: &mut Chunk, bytes: &mut Vec<u8>, numbers: &mut Vec<u64>) -> io::Result<bool> {
+    fn drain_with(
+        &mut self,
+        chunk: &mut Chunk,
+        is_over: bool,
+        bytes: &mut Vec<u8>,
+        numbers: &mut Vec<u64>,
+    ) -> io::Result<bool> {
         loop {
             let Some(events) = &self.events else { return Ok(false) };
             let room = (chunk.end - chunk.at).min(PIECE as u64) as usize;
@@ -250,15 +262,19 @@ impl Follow {
             if whole.longs == 0 {
                 return Ok(whole.is_end);
             }
-            // Read again what is known to be there: the first time, the end of a record may have been read before it
-            // was written, and its beginning after.
             bytes.truncate(whole.longs * 8);
-            if !read_all(events, bytes, chunk.at)? {
-                return Ok(false);
+            if is_over {
+                numbers.truncate(whole.longs);
+            } else {
+                // Read again what is known to be there: the first time, the end of a record may have been read before it
+                // was written, and its beginning after.
+                if !read_all(events, bytes, chunk.at)? {
+                    return Ok(false);
+                }
+                to_numbers(bytes, numbers);
             }
             chunk.at += bytes.len() as u64;
             self.read_rows()?;
-            to_numbers(bytes, numbers);
             self.convert(chunk, numbers)?;
             if whole.is_end {
                 return Ok(true);

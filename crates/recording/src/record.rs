@@ -4,6 +4,8 @@
 //! class (24 bits from bit 8) and the site (32 bits from bit 32).
 
 pub(crate) const FIELD: u8 = 1;
+/// A write of a field that found no other thread's word.
+pub(crate) const FIELD_WRITE: u8 = FIELD + 3;
 pub(crate) const ELEMENT: u8 = 7;
 pub(crate) const CONTENTS: u8 = 13;
 pub(crate) const LAST_ACCESS: u8 = 18;

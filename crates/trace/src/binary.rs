@@ -5,13 +5,15 @@
 
 mod bytes;
 mod chunk;
+mod counts;
 mod events;
 mod merge;
+mod order;
 mod read;
 mod rows;
 mod write;
 
-pub use events::Order;
+pub use order::Order;
 pub use write::{OrderedWriter, StreamWriter, ThreadEvents};
 
 pub(crate) use read::BinaryReader;

@@ -76,7 +76,7 @@ public final class Fissure {
     /** A field reference: owner, name, descriptor, and `static` or nothing, on four lines. */
     static native String reference(int ref);
 
-    /** Whether an instrumented class of this name declares the field. */
+    /** Whether an instrumented class of this name declares the field; with () behind the name, the method. */
     static native boolean declares(String owner, String name);
 
     /** The fields of objects of an instrumented class of this name, each on a line behind a letter: v if it is volatile. */

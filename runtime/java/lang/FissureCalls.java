@@ -57,6 +57,9 @@ final class FissureCalls {
     static final int READS_OPERAND = 1 << 9;
     static final int WRITES_OPERAND = 1 << 10;
     static final int WAITS = 1 << 11;
+    static final int PERHAPS = 1 << 12;
+    static final int LONGER = 1 << 13;
+    static final int ABOVE = 1 << 14;
 
     /** Marks a pending volatile access. */
     private static final int VOLATILE = 256;
@@ -172,6 +175,9 @@ final class FissureCalls {
 
     /** {@code number} is the operand if it is one: permits, an index, a stamp. */
     private static void before(FissureThread s, Object subject, Object operand, long number, int call, int site) {
+        if ((call & ABOVE) == 0 && FissureLocks.isToldElsewhere(s, subject, call)) {
+            return;
+        }
         if ((call & READS_OPERAND) != 0 && operand != null) {
             touch(s, operand, 0, site);
         }

@@ -23,6 +23,8 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
         /** Where the object is that stands for a lock, or the pool that is wrapped; 0 if it stands for itself. */
         final long lockOffset;
         final boolean isSharedLock;
+        /** Of a lock: which operations tell of themselves. */
+        final int ownOperations;
         /** Where the futures are that it depends on. */
         final long[] sources;
 
@@ -35,6 +37,7 @@ final class FissureClass extends ClassValue<FissureClass.Facts> {
             this.lockOffset = lockOffset(type);
             this.sources = sources(type);
             this.isSharedLock = isNamed(type, READ_LOCK) || isNamed(type, READ_VIEW);
+            this.ownOperations = FissureLocks.ownOperations(type);
         }
     }
 

@@ -330,6 +330,10 @@ final class FissureFilter {
         }
         Fissure.spin(state, FissureReads.LOCK);
         try {
+            if (U.getLongVolatile(base, offset) != word) {
+                // Another reader may have been faster, and the state is that of its read.
+                return false;
+            }
             long mine = s.word() | one(kind, false, of, base);
             state.base = mine;
             state.reads = 1;

@@ -3,6 +3,7 @@ package java.lang;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.locks.AbstractOwnableSynchronizer;
+import java.util.concurrent.locks.Lock;
 import java.util.concurrent.locks.StampedLock;
 import jdk.internal.misc.Unsafe;
 
@@ -34,6 +35,46 @@ final class FissureLocks {
         }
         return shared || !(lock instanceof AbstractOwnableSynchronizer)
                 || U.getReference(lock, OWNER) == Thread.currentThread();
+    }
+
+    private static final String[] NAMES = {
+        "lock()", "tryLock()", "unlock()", "lockInterruptibly()", "acquire()", "tryAcquire()", "release()",
+        "acquireUninterruptibly()",
+    };
+
+    /**
+     * Whether there is nothing to tell of a call: its object may turn out to be no lock, or its class is below one of the
+     * platform and has code of its own for the operation, which is watched and tells.
+     */
+    static boolean isToldElsewhere(FissureThread s, Object lock, int call) {
+        boolean isLonger = (call & FissureCalls.LONGER) != 0;
+        int name;
+        switch (call & 0xff) {
+            case FissureCalls.LOCK -> name = isLonger ? 3 : 0;
+            case FissureCalls.TRY_LOCK -> name = 1;
+            case FissureCalls.UNLOCK -> name = 2;
+            case FissureCalls.ACQUIRE -> name = isLonger ? 7 : 4;
+            case FissureCalls.TRY_ACQUIRE -> name = 5;
+            case FissureCalls.RELEASE -> name = 6;
+            default -> {
+                return false;
+            }
+        }
+        boolean isOfPlatform = name < 4 ? lock instanceof Lock && lockOf(lock) != lock : lock instanceof Semaphore;
+        return isOfPlatform ? (s.facts(lock.getClass()).ownOperations >>> name & 1) != 0 : (call & FissureCalls.PERHAPS) != 0;
+    }
+
+    /** A bit for each operation that classes which are watched have code of their own for. */
+    static int ownOperations(Class<?> type) {
+        int own = 0;
+        if (Lock.class.isAssignableFrom(type) || Semaphore.class.isAssignableFrom(type)) {
+            for (Class<?> c = type; c != null && c.getClassLoader() != null; c = c.getSuperclass()) {
+                for (int name = 0; name < NAMES.length; name++) {
+                    own |= Fissure.declares(c.getName(), NAMES[name]) ? 1 << name : 0;
+                }
+            }
+        }
+        return own;
     }
 
     static boolean isShared(Object lock) {

@@ -24,6 +24,16 @@ impl MethodRewriter<'_, '_, '_> {
         let Some((number, mut watched)) = *found else {
             return self.watch_publication(instruction.pc, owner, descriptor);
         };
+        if watched.flags & flag::PERHAPS != 0 {
+            self.watch_publication(instruction.pc, owner, descriptor)?;
+            if instruction.opcode == op::INVOKESPECIAL {
+                // Its own code tells, if the class above has any.
+                return Ok(());
+            }
+        }
+        if instruction.opcode == op::INVOKESPECIAL {
+            watched.flags |= flag::ABOVE;
+        }
         let Some((arguments, result)) = kinds(descriptor) else {
             return Err(Error::BadCode { pc: instruction.pc, reason: "it calls a method with a bad descriptor" }.into());
         };

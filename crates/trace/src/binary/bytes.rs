@@ -1,21 +1,80 @@
 //! Numbers as bytes: seven bits a byte, lowest first, the top bit set on all but the last.
 
-#[inline]
-pub(super) fn put(bytes: &mut Vec<u8>, number: u64) {
-    if number >> 28 != 0 {
-        return put_long(bytes, number);
-    }
-    // As in `Cursor::u32`, no branch depends on how many bytes it has: four are put, and those behind it taken back.
-    let number = number as u32;
-    let last = (31 - (number | 1).leading_zeros()) / 7;
-    let spread = number & 0x7f | (number & 0x7f << 7) << 1 | (number & 0x7f << 14) << 2 | (number & 0x7f << 21) << 3;
-    let more = 0x80_8080 & ((1 << (8 * last)) - 1);
-    bytes.extend_from_slice(&(spread | more).to_le_bytes());
-    bytes.truncate(bytes.len() - 3 + last as usize);
+/// Bytes of events. Most of writing a trace is here, so there is room for a whole event before it begins, and each number goes
+/// to its place with no more than a look at the end.
+#[derive(Default)]
+pub(super) struct Bytes {
+    all: Vec<u8>,
+    length: usize,
 }
 
-#[cold]
-fn put_long(bytes: &mut Vec<u8>, mut number: u64) {
+/// More than an event has, with its segment and its order.
+const ROOM: usize = 128;
+
+impl Bytes {
+    pub(super) fn written(&self) -> &[u8] {
+        &self.all[..self.length]
+    }
+
+    #[inline]
+    pub(super) fn len(&self) -> usize {
+        self.length
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.length = 0;
+    }
+
+    /// Makes room for the next event.
+    #[inline]
+    pub(super) fn reserve(&mut self) {
+        if self.all.len() - self.length < ROOM {
+            let length = (self.all.len() * 2).max(32 * ROOM);
+            self.all.resize(length, 0);
+        }
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, byte: u8) {
+        self.all[self.length] = byte;
+        self.length += 1;
+    }
+
+    /// Sets a byte that was pushed before.
+    #[inline]
+    pub(super) fn set(&mut self, at: usize, byte: u8) {
+        self.all[at] = byte;
+    }
+
+    #[inline]
+    pub(super) fn put(&mut self, number: u64) {
+        if number >> 28 != 0 {
+            return self.put_long(number);
+        }
+        // As in `Cursor::u32`, no branch depends on how many bytes it has: four are put, and those behind it count no more.
+        let number = number as u32;
+        let last = (31 - (number | 1).leading_zeros()) / 7;
+        let spread =
+            number & 0x7f | (number & 0x7f << 7) << 1 | (number & 0x7f << 14) << 2 | (number & 0x7f << 21) << 3;
+        let more = 0x80_8080 & ((1 << (8 * last)) - 1);
+        if let Some(four) = self.all[self.length..].first_chunk_mut() {
+            *four = (spread | more).to_le_bytes();
+        }
+        self.length += last as usize + 1;
+    }
+
+    #[cold]
+    fn put_long(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.push(number as u8);
+    }
+}
+
+/// The same at the end of a list.
+pub(super) fn put(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
         number >>= 7;
@@ -98,6 +157,10 @@ mod tests {
             for number in [1u64 << shift, (1u64 << shift) - 1, u64::MAX >> shift] {
                 let mut bytes = Vec::new();
                 put(&mut bytes, number);
+                let mut fast = Bytes::default();
+                fast.reserve();
+                fast.put(number);
+                assert_eq!(fast.written(), bytes);
                 let mut cursor = Cursor::new(&bytes);
                 assert_eq!(cursor.u64(), Some(number));
                 assert_eq!(cursor.left(), 0);

@@ -4,7 +4,8 @@
 //! site is that of the event before), then thread, site, stack, then the operation's own numbers. In a stream the thread
 //! is the chunk's and an order may follow. Every chunk starts anew, so that one can be read without those before it.
 
-use super::bytes::{Cursor, put};
+use super::bytes::{Bytes, Cursor};
+use super::order::{Order, put_order, take_order};
 use super::rows::SLACK;
 use crate::{
     Access, Action, ActivationId, BarrierId, BranchId, Cause, Event, Interval, LockId, MethodId, Mode, ObjectId, Ran,
@@ -42,28 +43,9 @@ const UNIT_BEGIN_PLAIN: u8 = 21;
 const SEGMENT: u8 = 22;
 const NEXT_SEGMENT: u8 = 23;
 
-/// What a thread's stream says about the place of an event among the events of other threads.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// Nothing: program order decides.
-    Free,
-    /// The turn in the sequence of all acquires and releases of this lock, from 0.
-    Turn(u64),
-    /// An access that found another thread's word on its field: it comes after the accesses that this word counts.
-    AfterWord { thread: ThreadId, segment: u64, reads: u8, writes: u8 },
-    /// A write that found its field read by many: it comes after the read that made the field so, which this word
-    /// counts, and after that many reads since then, itself included. Each of them is itself [`Order::AfterWord`] with
-    /// no writes.
-    AfterReads { thread: ThreadId, segment: u64, reads: u8, count: u64 },
-    /// A leave comes after that many arrivals of its generation.
-    AfterArrivals(u32),
-    /// The thread's first event comes after the event that started it.
-    AfterStart,
-}
-
 /// Writes the events of one chunk.
 pub(super) struct Encoder {
-    pub(super) bytes: Vec<u8>,
+    pub(super) bytes: Bytes,
     pub(super) count: u32,
     thread: Option<ThreadId>,
     site: SiteId,
@@ -71,7 +53,7 @@ pub(super) struct Encoder {
 
 impl Encoder {
     pub(super) fn new() -> Encoder {
-        Encoder { bytes: Vec::new(), count: 0, thread: None, site: SiteId(0) }
+        Encoder { bytes: Bytes::default(), count: 0, thread: None, site: SiteId(0) }
     }
 
     /// For a chunk of one thread's events.
@@ -90,95 +72,73 @@ impl Encoder {
         self.thread = Some(thread);
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn segment(&mut self, segment: u64, is_next: bool) {
+        self.bytes.reserve();
         self.bytes.push(if is_next { NEXT_SEGMENT } else { SEGMENT } | SAME_SITE);
         if !is_next {
-            put(&mut self.bytes, segment);
+            self.bytes.put(segment);
         }
     }
 
-    #[inline]
+    // With an event that the caller has just made, all but its own numbers is known when this is compiled.
+    #[inline(always)]
     pub(super) fn event(&mut self, event: &Event) {
         self.count += 1;
+        self.bytes.reserve();
         let at = self.bytes.len();
         let mut tag = 0;
         self.bytes.push(0);
         if self.thread != Some(event.thread) {
             tag |= HAS_THREAD;
-            put(&mut self.bytes, u64::from(event.thread.0));
+            self.bytes.put(u64::from(event.thread.0));
             self.thread = Some(event.thread);
         }
         if self.site == event.site {
             tag |= SAME_SITE;
         } else {
-            put(&mut self.bytes, u64::from(event.site.0));
+            self.bytes.put(u64::from(event.site.0));
             self.site = event.site;
         }
         if event.stack != StackId(0) {
             tag |= HAS_STACK;
-            put(&mut self.bytes, u64::from(event.stack.0));
+            self.bytes.put(u64::from(event.stack.0));
         }
         let operation = self.action(event.action);
-        self.bytes[at] = tag | operation;
+        self.bytes.set(at, tag | operation);
     }
 
     /// The order of the event before, in a stream.
-    #[inline]
+    #[inline(always)]
     pub(super) fn order(&mut self, order: Order) {
-        let bytes = &mut self.bytes;
-        match order {
-            Order::Free => bytes.push(0),
-            Order::Turn(turn) => {
-                bytes.push(1);
-                put(bytes, turn);
-            }
-            Order::AfterWord { thread, segment, reads, writes } => {
-                bytes.push(2);
-                put(bytes, u64::from(thread.0));
-                put(bytes, segment);
-                bytes.push(reads << 4 | writes & 0xf);
-            }
-            Order::AfterReads { thread, segment, reads, count } => {
-                bytes.push(3);
-                put(bytes, u64::from(thread.0));
-                put(bytes, segment);
-                bytes.push(reads << 4);
-                put(bytes, count);
-            }
-            Order::AfterArrivals(count) => {
-                bytes.push(4);
-                put(bytes, u64::from(count));
-            }
-            Order::AfterStart => bytes.push(5),
-        }
+        put_order(&mut self.bytes, order);
     }
 
-    #[inline]
+    #[inline(always)]
     fn action(&mut self, action: Action) -> u8 {
         let bytes = &mut self.bytes;
         match action {
             Action::Read { variable } => {
-                put(bytes, u64::from(variable.0));
+                bytes.put(u64::from(variable.0));
                 READ
             }
             Action::Write { variable } => {
-                put(bytes, u64::from(variable.0));
+                bytes.put(u64::from(variable.0));
                 WRITE
             }
             Action::Acquire { lock, mode, cause, section, activation } => {
-                put(bytes, u64::from(lock.0));
+                bytes.put(u64::from(lock.0));
                 let plain = mode == Mode::Exclusive && cause == Cause::Section;
                 if plain && section == SectionId(0) && activation == ActivationId(0) {
                     return ACQUIRE;
                 }
                 bytes.push(how_held(mode, cause));
-                put(bytes, u64::from(section.0));
-                put(bytes, activation.0);
+                bytes.put(u64::from(section.0));
+                bytes.put(activation.0);
                 ACQUIRE_WITH
             }
             Action::Release { lock, mode, cause } => {
-                put(bytes, u64::from(lock.0));
+                bytes.put(u64::from(lock.0));
                 if mode == Mode::Exclusive && cause == Cause::Section {
                     return RELEASE;
                 }
@@ -186,23 +146,23 @@ impl Encoder {
                 RELEASE_WITH
             }
             Action::Start { child } => {
-                put(bytes, u64::from(child.0));
+                bytes.put(u64::from(child.0));
                 START
             }
             Action::Join { child } => {
-                put(bytes, u64::from(child.0));
+                bytes.put(u64::from(child.0));
                 JOIN
             }
             Action::ThreadBegin => THREAD_BEGIN,
             Action::ThreadEnd => THREAD_END,
             Action::Arrive { barrier, generation } => {
-                put(bytes, u64::from(barrier.0));
-                put(bytes, u64::from(generation));
+                bytes.put(u64::from(barrier.0));
+                bytes.put(u64::from(generation));
                 ARRIVE
             }
             Action::Leave { barrier, generation } => {
-                put(bytes, u64::from(barrier.0));
-                put(bytes, u64::from(generation));
+                bytes.put(u64::from(barrier.0));
+                bytes.put(u64::from(generation));
                 LEAVE
             }
             Action::Sync { variable, access, kind, interval } => {
@@ -216,51 +176,51 @@ impl Encoder {
                     SyncKind::Atomic => 1,
                     SyncKind::Modelled => 2,
                 };
-                put(bytes, u64::from(variable.0));
+                bytes.put(u64::from(variable.0));
                 bytes.push(access | kind << 2 | u8::from(interval.is_some()) << 4);
                 if let Some(interval) = interval {
-                    put(bytes, interval.before());
-                    put(bytes, interval.after() - interval.before());
+                    bytes.put(interval.before());
+                    bytes.put(interval.after() - interval.before());
                 }
                 SYNC
             }
             Action::UnitBegin { unit, activation } => {
-                put(bytes, u64::from(unit.0));
+                bytes.put(u64::from(unit.0));
                 if activation == ActivationId(0) {
                     return UNIT_BEGIN_PLAIN;
                 }
-                put(bytes, activation.0);
+                bytes.put(activation.0);
                 UNIT_BEGIN
             }
             Action::UnitEnd { unit } => {
-                put(bytes, u64::from(unit.0));
+                bytes.put(u64::from(unit.0));
                 UNIT_END
             }
             Action::Enter { activation, method } => {
-                put(bytes, activation.0);
-                put(bytes, u64::from(method.0));
+                bytes.put(activation.0);
+                bytes.put(u64::from(method.0));
                 ENTER
             }
             Action::Exit { activation } => {
-                put(bytes, activation.0);
+                bytes.put(activation.0);
                 EXIT
             }
             Action::ArmBegin { branch, arm, ran } => {
-                put(bytes, branch.0);
-                put(bytes, u64::from(arm));
+                bytes.put(branch.0);
+                bytes.put(u64::from(arm));
                 bytes.push(u8::from(ran == Ran::Speculated));
                 ARM_BEGIN
             }
             Action::ArmEnd { branch } => {
-                put(bytes, branch.0);
+                bytes.put(branch.0);
                 ARM_END
             }
             Action::New { object } => {
-                put(bytes, object.0);
+                bytes.put(object.0);
                 NEW
             }
             Action::Lost { events, all } => {
-                put(bytes, events);
+                bytes.put(events);
                 bytes.push(u8::from(all));
                 LOST
             }
@@ -268,6 +228,7 @@ impl Encoder {
     }
 }
 
+#[inline]
 fn how_held(mode: Mode, cause: Cause) -> u8 {
     u8::from(mode == Mode::Shared) | u8::from(cause == Cause::Wait) << 1
 }
@@ -275,7 +236,7 @@ fn how_held(mode: Mode, cause: Cause) -> u8 {
 /// How large the ids of events may be: one that is far beyond its table is damage that the checksum did not see.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
-    threads: u32,
+    pub(super) threads: u32,
     variables: u32,
     locks: u32,
     sites: u32,
@@ -400,7 +361,7 @@ impl Decoder {
 }
 
 #[inline(always)]
-fn id(cursor: &mut Cursor<'_>, limit: u32) -> Option<u32> {
+pub(super) fn id(cursor: &mut Cursor<'_>, limit: u32) -> Option<u32> {
     cursor.u32().filter(|&id| id < limit)
 }
 
@@ -474,26 +435,4 @@ fn take_how_held(cursor: &mut Cursor<'_>) -> Option<(Mode, Cause)> {
     let mode = if how & 1 == 0 { Mode::Exclusive } else { Mode::Shared };
     let cause = if how & 2 == 0 { Cause::Section } else { Cause::Wait };
     Some((mode, cause))
-}
-
-fn take_order(cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Order> {
-    Some(match cursor.byte()? {
-        0 => Order::Free,
-        1 => Order::Turn(cursor.u64()?),
-        2 => {
-            let thread = ThreadId(id(cursor, limits.threads)?);
-            let segment = cursor.u64()?;
-            let counts = cursor.byte()?;
-            Order::AfterWord { thread, segment, reads: counts >> 4, writes: counts & 0xf }
-        }
-        3 => {
-            let thread = ThreadId(id(cursor, limits.threads)?);
-            let segment = cursor.u64()?;
-            let reads = cursor.byte()? >> 4;
-            Order::AfterReads { thread, segment, reads, count: cursor.u64()? }
-        }
-        4 => Order::AfterArrivals(cursor.u32()?),
-        5 => Order::AfterStart,
-        _ => return None,
-    })
 }

@@ -10,7 +10,9 @@ use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::events::{Decoder, Item, Limits, Order};
+use super::counts::Counts;
+use super::events::{Decoder, Item, Limits};
+use super::order::Order;
 use crate::{Action, BarrierId, Event, LockId, ThreadId, VariableId};
 
 /// What a waiting thread waits for. It is woken when something of this kind happens, and looks again.
@@ -33,9 +35,33 @@ struct Stream {
     segment: u64,
     /// Kept reads and writes of this segment, by variable. Older segments need no entry: having left a segment says
     /// that all its accesses came.
-    counts: FxHashMap<VariableId, (u8, u8)>,
+    counts: Counts,
     /// Whether the thread is in the queue, as against parked or out of chunks.
     queued: bool,
+    /// Threads that are parked until this one goes on.
+    awaited_by: Vec<ThreadId>,
+}
+
+impl Stream {
+    fn new(thread: ThreadId) -> Stream {
+        Stream {
+            chunks: VecDeque::new(),
+            decoder: Decoder::new(thread),
+            next: None,
+            segment: 0,
+            counts: Counts::default(),
+            queued: false,
+            awaited_by: Vec::new(),
+        }
+    }
+}
+
+/// A lock's next turn.
+#[derive(Clone, Default)]
+struct Turns {
+    next: u64,
+    /// Whether a thread is parked until its turn comes.
+    is_awaited: bool,
 }
 
 /// Numbers of a variable's counter that were handed out: all below `next`, and those in `ahead`.
@@ -47,10 +73,13 @@ struct Numbers {
 
 #[derive(Default)]
 pub(super) struct Merger {
-    streams: FxHashMap<ThreadId, Stream>,
+    /// By thread. Readers see to it that numbers of threads and locks are not far above those that were named.
+    streams: Vec<Option<Box<Stream>>>,
     queue: VecDeque<ThreadId>,
+    /// Threads that wait for something else than that another one goes on.
     parked: FxHashMap<Wait, Vec<ThreadId>>,
-    turns: FxHashMap<LockId, u64>,
+    /// By lock.
+    turns: Vec<Turns>,
     /// Reads of fields that are read by many, since the last write.
     reads: FxHashMap<VariableId, u64>,
     numbers: FxHashMap<VariableId, Numbers>,
@@ -74,19 +103,20 @@ impl Merger {
 
     pub(super) fn add(&mut self, thread: ThreadId, payload: Vec<u8>) {
         self.bytes += payload.len();
-        let stream = self.streams.entry(thread).or_insert_with(|| Stream {
-            chunks: VecDeque::new(),
-            decoder: Decoder::new(thread),
-            next: None,
-            segment: 0,
-            counts: FxHashMap::default(),
-            queued: false,
-        });
+        let stream = self.stream(thread);
         stream.chunks.push_back(payload);
         if !stream.queued && stream.next.is_none() {
             stream.queued = true;
             self.queue.push_back(thread);
         }
+    }
+
+    fn stream(&mut self, thread: ThreadId) -> &mut Stream {
+        let at = thread.0 as usize;
+        if self.streams.len() <= at {
+            self.streams.resize_with(at + 1, || None);
+        }
+        self.streams[at].get_or_insert_with(|| Box::new(Stream::new(thread)))
     }
 
     /// Appends events that can come now, up to `limit` in all. Appends none if every thread waits or is out of chunks.
@@ -100,54 +130,92 @@ impl Merger {
     /// Hands out one event that waits for something missing. False if none waits.
     pub(super) fn force(&mut self, batch: &mut Vec<Event>) -> bool {
         // The lowest thread, so that the same bytes always give the same order.
-        let waiting = self.streams.iter().filter(|(_, stream)| stream.next.is_some() && !stream.queued);
-        let Some(thread) = waiting.map(|(&thread, _)| thread).min() else { return false };
+        let is_waiting = |stream: &Stream| stream.next.is_some() && !stream.queued;
+        let Some(at) = self.streams.iter().position(|stream| stream.as_deref().is_some_and(is_waiting)) else {
+            return false;
+        };
+        let thread = ThreadId(at as u32);
         self.parked.retain(|_, threads| {
             threads.retain(|&parked| parked != thread);
             !threads.is_empty()
         });
+        for stream in self.streams.iter_mut().flatten() {
+            stream.awaited_by.retain(|&parked| parked != thread);
+        }
         self.forced += 1;
-        if let Some(stream) = self.streams.get_mut(&thread)
-            && let Some((event, order)) = stream.next.take()
-        {
-            stream.queued = true;
-            self.queue.push_back(thread);
-            self.emit(event, order, batch);
+        if let Some(mut stream) = self.streams[at].take() {
+            if let Some((event, order)) = stream.next.take() {
+                stream.queued = true;
+                self.queue.push_back(thread);
+                self.emit(&mut stream, event, order, batch);
+            }
+            self.streams[at] = Some(stream);
         }
         true
     }
 
     /// Hands out events of one thread until it must wait.
     fn run(&mut self, thread: ThreadId, limits: &Limits, batch: &mut Vec<Event>, limit: usize) {
+        // Apart meanwhile, so that it need not be looked up for each event.
+        let Some(mut stream) = self.streams.get_mut(thread.0 as usize).and_then(Option::take) else { return };
+        self.run_apart(thread, &mut stream, limits, batch, limit);
+        let is_over = stream.next.is_none() && stream.chunks.is_empty() && self.ended.contains(&thread);
+        if !is_over {
+            self.streams[thread.0 as usize] = Some(stream);
+        }
+    }
+
+    fn run_apart(
+        &mut self,
+        thread: ThreadId,
+        stream: &mut Stream,
+        limits: &Limits,
+        batch: &mut Vec<Event>,
+        limit: usize,
+    ) {
         loop {
-            let Some(stream) = self.streams.get_mut(&thread) else { return };
             if batch.len() >= limit {
                 self.queue.push_front(thread);
                 return;
             }
             let segment = stream.segment;
-            if stream.next.is_none() && !advance(stream, &mut self.bytes, &mut self.broken, thread, limits) {
+            let next = match stream.next.take() {
+                None => advance(stream, &mut self.bytes, &mut self.broken, thread, limits),
+                next => next,
+            };
+            let Some((event, order)) = next else {
                 stream.queued = false;
                 return;
-            }
+            };
             if stream.segment != segment {
                 // Others may wait for no more than that, and this thread may now wait for them.
-                self.wake(Wait::Thread(thread));
+                self.wake_all(&mut stream.awaited_by);
             }
-            let Some(stream) = self.streams.get_mut(&thread) else { return };
-            let Some((event, order)) = stream.next else { continue };
             if let Some(wait) = self.wait(&event, order) {
-                if let Some(stream) = self.streams.get_mut(&thread) {
-                    stream.queued = false;
-                }
-                self.parked.entry(wait).or_default().push(thread);
+                stream.next = next;
+                stream.queued = false;
+                self.park(thread, wait);
                 return;
             }
-            if let Some(stream) = self.streams.get_mut(&thread) {
-                stream.next = None;
-            }
-            self.emit(event, order, batch);
+            self.emit(stream, event, order, batch);
         }
+    }
+
+    fn park(&mut self, thread: ThreadId, wait: Wait) {
+        match wait {
+            Wait::Thread(other) => return self.stream(other).awaited_by.push(thread),
+            Wait::Turn(lock) => self.turns(lock).is_awaited = true,
+            _ => {}
+        }
+        self.parked.entry(wait).or_default().push(thread);
+    }
+
+    fn turns(&mut self, lock: LockId) -> &mut Turns {
+        let at = lock.0 as usize;
+        if self.turns.len() <= at {
+            self.turns.resize(at + 1, Turns::default());
+        }
+        &mut self.turns[at]
     }
 
     /// What must come before this event and has not yet.
@@ -156,7 +224,7 @@ impl Merger {
             Order::Free => {}
             Order::Turn(turn) => {
                 if let Action::Acquire { lock, .. } | Action::Release { lock, .. } = event.action
-                    && turn > self.turns.get(&lock).copied().unwrap_or(0)
+                    && turn > self.turns.get(lock.0 as usize).map_or(0, |turns| turns.next)
                 {
                     return Some(Wait::Turn(lock));
                 }
@@ -202,34 +270,39 @@ impl Merger {
 
     /// Whether the accesses that a word counts were handed out.
     fn came(&self, variable: VariableId, thread: ThreadId, segment: u64, counted: (u8, u8)) -> bool {
-        let Some(stream) = self.streams.get(&thread) else { return self.ended.contains(&thread) };
-        let counts = stream.counts.get(&variable).copied().unwrap_or((0, 0));
-        stream.segment > segment
-            || stream.segment == segment && counts.0 >= counted.0 && counts.1 >= counted.1
-            || self.ended.contains(&thread)
+        let Some(Some(stream)) = self.streams.get(thread.0 as usize) else { return self.ended.contains(&thread) };
+        let has_counted = || {
+            let counts = stream.counts.get(variable);
+            counts.0 >= counted.0 && counts.1 >= counted.1
+        };
+        stream.segment > segment || stream.segment == segment && has_counted() || self.ended.contains(&thread)
     }
 
     /// Hands out an event, notes what it brings about, and wakes who waited for that.
-    fn emit(&mut self, event: Event, order: Order, batch: &mut Vec<Event>) {
+    fn emit(&mut self, stream: &mut Stream, event: Event, order: Order, batch: &mut Vec<Event>) {
         let thread = event.thread;
         batch.push(event);
         if let (Order::Turn(turn), Action::Acquire { lock, .. } | Action::Release { lock, .. }) = (order, event.action)
         {
-            let next = self.turns.entry(lock).or_insert(0);
-            *next = (*next).max(turn.saturating_add(1));
-            self.wake(Wait::Turn(lock));
+            let turns = self.turns(lock);
+            turns.next = turns.next.max(turn.saturating_add(1));
+            if std::mem::take(&mut turns.is_awaited) {
+                self.wake(Wait::Turn(lock));
+            }
         }
         match event.action {
             Action::Read { variable } => {
-                self.count(thread, variable, (1, 0));
+                stream.counts.add(variable, (1, 0));
                 if matches!(order, Order::AfterWord { writes: 0, .. }) {
                     *self.reads.entry(variable).or_insert(0) += 1;
                     self.wake(Wait::Reads(variable));
                 }
             }
             Action::Write { variable } => {
-                self.reads.remove(&variable);
-                self.count(thread, variable, (0, 1));
+                if !self.reads.is_empty() {
+                    self.reads.remove(&variable);
+                }
+                stream.counts.add(variable, (0, 1));
             }
             Action::Sync { variable, interval: Some(interval), .. } => {
                 let numbers = self.numbers.entry(variable).or_default();
@@ -264,26 +337,19 @@ impl Merger {
             }
             _ => {}
         }
-        self.wake(Wait::Thread(thread));
-        if event.action == Action::ThreadEnd {
-            let over = self.streams.get(&thread).is_some_and(|stream| stream.chunks.is_empty());
-            if over {
-                self.queue.retain(|&queued| queued != thread);
-                self.streams.remove(&thread);
-            }
-        }
-    }
-
-    fn count(&mut self, thread: ThreadId, variable: VariableId, more: (u8, u8)) {
-        if let Some(stream) = self.streams.get_mut(&thread) {
-            let counts = stream.counts.entry(variable).or_insert((0, 0));
-            *counts = (counts.0.saturating_add(more.0), counts.1.saturating_add(more.1));
-        }
+        self.wake_all(&mut stream.awaited_by);
     }
 
     fn wake(&mut self, wait: Wait) {
-        for thread in self.parked.remove(&wait).into_iter().flatten() {
-            if let Some(stream) = self.streams.get_mut(&thread) {
+        if let Some(mut threads) = self.parked.remove(&wait) {
+            self.wake_all(&mut threads);
+        }
+    }
+
+    #[inline]
+    fn wake_all(&mut self, threads: &mut Vec<ThreadId>) {
+        for thread in threads.drain(..) {
+            if let Some(Some(stream)) = self.streams.get_mut(thread.0 as usize) {
                 stream.queued = true;
                 self.queue.push_back(thread);
             }
@@ -291,13 +357,18 @@ impl Merger {
     }
 }
 
-/// Decodes up to the stream's next event. False if it is out of chunks.
-fn advance(stream: &mut Stream, bytes: &mut usize, broken: &mut u64, thread: ThreadId, limits: &Limits) -> bool {
+/// Decodes the stream's next event. `None` if it is out of chunks.
+fn advance(
+    stream: &mut Stream,
+    bytes: &mut usize,
+    broken: &mut u64,
+    thread: ThreadId,
+    limits: &Limits,
+) -> Option<(Event, Order)> {
     while let Some(chunk) = stream.chunks.front() {
         match stream.decoder.stream(chunk, limits) {
             Some(Some(Item::Event(event, order))) => {
-                stream.next = Some((event, order));
-                return true;
+                return Some((event, order));
             }
             Some(Some(Item::Segment(segment))) => {
                 if segment != stream.segment {
@@ -313,7 +384,7 @@ fn advance(stream: &mut Stream, bytes: &mut usize, broken: &mut u64, thread: Thr
         stream.chunks.pop_front();
         stream.decoder = Decoder::new(thread);
     }
-    false
+    None
 }
 
 fn variable_of(event: &Event) -> Option<VariableId> {

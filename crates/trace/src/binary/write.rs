@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 
 use super::chunk::{Head, Kind, put_chunk};
-use super::events::{Encoder, Order};
+use super::events::Encoder;
+use super::order::Order;
 use super::rows::Written;
 use super::{HEADER_LENGTH, MAGIC, VERSION};
 use crate::{Event, Tables, ThreadId};
@@ -84,7 +85,7 @@ impl<W: Write> OrderedWriter<W> {
         self.output.rows(tables)?;
         if self.encoder.count > 0 {
             let head = Head { kind: Kind::Ordered, stream: 0, events: self.encoder.count };
-            self.output.chunk(head, &self.encoder.bytes)?;
+            self.output.chunk(head, self.encoder.bytes.written())?;
             self.encoder.clear();
         }
         Ok(())
@@ -116,12 +117,13 @@ impl ThreadEvents {
         self.segment = None;
     }
 
+    #[inline]
     pub fn count(&self) -> u32 {
         self.encoder.count
     }
 
     /// Adds an event of the thread, with its segment and its order.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: &Event, segment: u64, order: Order) {
         if self.segment != Some(segment) {
             let next = self.segment.and_then(|last| last.checked_add(1));
@@ -156,7 +158,7 @@ impl<W: Write> StreamWriter<W> {
     pub fn write(&mut self, events: &mut ThreadEvents, tables: &Tables) -> io::Result<()> {
         self.output.rows(tables)?;
         let head = Head { kind: Kind::Stream, stream: events.thread.0, events: events.encoder.count };
-        self.output.chunk(head, &events.encoder.bytes)?;
+        self.output.chunk(head, events.encoder.bytes.written())?;
         events.begin(events.thread);
         Ok(())
     }
