@@ -15,6 +15,7 @@ use super::contention::is_by_habit;
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::skew::is_compared;
+use crate::words::operation;
 
 /// Superclasses further up than this are not asked.
 const MAX_SUPERCLASSES: usize = 20;
@@ -25,6 +26,7 @@ impl Looking<'_> {
         self.whole.threads().is_from_outside(self.method)
             && (self.is_beside(stale, is_skewed)
                 || self.is_lone_volatile(stale, is_skewed)
+                || self.is_lone_number(stale)
                 || self.is_old_container(stale)
                 || self.is_far(stale)
                 || self.is_shared_act(stale)
@@ -34,7 +36,8 @@ impl Looking<'_> {
     }
 
     /// Whether one variable is asked and another one written: some section that touches both is little to say that they
-    /// belong together, unless it changes both and one class has them. What is asked before a wait is waited for, and
+    /// belong together, unless it changes both, one class has them, and the question is for a flag: whether something is
+    /// closed, or over. What is asked before a wait is waited for, and
     /// variables that two methods check crosswise are not there by chance, if one object has both or both are asked for
     /// the same key. A glance at a volatile, with no lock around it, ties the two even less.
     fn is_beside(&self, stale: &Stale, is_skewed: bool) -> bool {
@@ -50,7 +53,13 @@ impl Looking<'_> {
             && (is_of_container
                 || !self.are_of_one_class(variable, written)
                 || self.is_glance(stale)
-                || stale.how == Use::Decides && !self.whole.variables.change_together(variable, written))
+                || stale.how == Use::Decides
+                    && !(self.is_flag(variable) && self.whole.variables.change_together(variable, written)))
+    }
+
+    fn is_flag(&self, variable: Variable) -> bool {
+        let program = self.whole.program;
+        matches!(variable, Variable::Field(field) if program.names.text(program.field(field).descriptor) == "Z")
     }
 
     fn are_of_one_class(&self, one: Variable, other: Variable) -> bool {
@@ -191,6 +200,22 @@ impl Looking<'_> {
             && matches!(read.member, Member::Field(_))
             && !self.whole.program.field(field).access.is_static()
             && (!self.is_written_under_lock(field) || self.is_done_without_lock(stale))
+    }
+
+    /// The same of an atomic number of an object that is asked and then set, whatever it has become. To count it on because
+    /// of the answer is another matter.
+    fn is_lone_number(&self, stale: &Stale) -> bool {
+        let program = self.whole.program;
+        let declared = program.field(stale.variable.field());
+        let is_number = matches!(
+            program.names.text(declared.descriptor),
+            "Ljava/util/concurrent/atomic/AtomicInteger;" | "Ljava/util/concurrent/atomic/AtomicLong;"
+        );
+        let done = operation(self.whole, &self.access(stale.write).spot);
+        is_number
+            && !declared.access.is_static()
+            && matches!(done, Some("set" | "lazySet" | "setRelease" | "setPlain" | "setOpaque"))
+            && self.is_done_without_lock(stale)
     }
 
     /// Whether a field is looked at, and written because of that, with no lock around either; other than to keep the
