@@ -70,8 +70,8 @@ pub struct Place {
 #[derive(Default)]
 pub struct Variables {
     writers: FxHashMap<Variable, Vec<Place>>,
-    /// Pairs that some section touches together, the smaller first; and whether one of those sections writes one.
-    together: FxHashMap<(Variable, Variable), bool>,
+    /// Pairs that some section touches together, the smaller first; and how many of the two one of those sections writes.
+    together: FxHashMap<(Variable, Variable), u8>,
 }
 
 /// Sections that touch more than this many variables say little about any two of them.
@@ -81,8 +81,8 @@ const MAX_VIEW: usize = 16;
 #[derive(Default)]
 struct Found {
     writes: Vec<(Variable, Place)>,
-    /// Pairs, the smaller first, and whether one of them is written.
-    pairs: Vec<((Variable, Variable), bool)>,
+    /// Pairs, the smaller first, and how many of the two are written.
+    pairs: Vec<((Variable, Variable), u8)>,
 }
 
 impl Found {
@@ -118,7 +118,9 @@ impl Found {
             }
             for (index, (first, writes)) in view.iter().enumerate() {
                 let pairs = view[index..].iter();
-                found.pairs.extend(pairs.map(|(second, also)| ((*first, *second), *writes || *also)));
+                found
+                    .pairs
+                    .extend(pairs.map(|(second, also)| ((*first, *second), u8::from(*writes) + u8::from(*also))));
             }
         }
         found
@@ -142,8 +144,9 @@ impl Variables {
             for (variable, place) in found.writes {
                 all.writers.entry(variable).or_default().push(place);
             }
-            for (pair, is_written) in found.pairs {
-                *all.together.entry(pair).or_default() |= is_written;
+            for (pair, written) in found.pairs {
+                let most = all.together.entry(pair).or_default();
+                *most = written.max(*most);
             }
         }
         all
@@ -157,7 +160,12 @@ impl Variables {
     /// Whether some section touches both and writes one of them.
     pub fn belong_together(&self, a: Variable, b: Variable) -> bool {
         // To show two things together does not make them one.
-        a == b || self.together.get(&(a.min(b), a.max(b))).is_some_and(|is_written| *is_written)
+        a == b || self.together.get(&(a.min(b), a.max(b))).is_some_and(|written| *written > 0)
+    }
+
+    /// Whether some section writes both.
+    pub fn change_together(&self, a: Variable, b: Variable) -> bool {
+        a == b || self.together.get(&(a.min(b), a.max(b))).is_some_and(|written| *written > 1)
     }
 
     /// Whether some section touches both.

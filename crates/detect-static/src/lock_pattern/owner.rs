@@ -73,7 +73,9 @@ impl Relations<'_> {
         let around = SectionSet(inside(sides.first).0 & inside(sides.second).0);
         let mut held: Vec<HeldLock> = locks(sides.summary, around);
         held.extend(self.cover().held_by_callers(witness.pair.method));
-        held.iter().any(|held| {
+        // Of locks by key there are many.
+        let is_one = |held: &&HeldLock| !held.name.steps.iter().any(|step| matches!(step, NameStep::Element(_)));
+        held.iter().filter(is_one).any(|held| {
             let is_below = held.name.start == owner.start && held.name.steps.starts_with(&owner.steps);
             is_below && {
                 let rest = &held.name.steps[owner.steps.len()..];

@@ -8,13 +8,14 @@ use location::{FieldName, Site};
 use program::model;
 use program::outline::{Action, Member, SectionSet, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
-use program::{Cover, FieldId, Ground, HeldLock, MethodId, Relation, Variable, Variables, locks};
+use program::{Cover, FieldId, Ground, HeldLock, MethodId, Relation, Step, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::analysis::{Analysis, Witness};
 use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_own_step, spot};
 use super::sides::{Sides, Stakes, is_named};
+use super::state::Holder;
 use super::summary::Via;
 
 /// Callees of a section's method that are looked into, so many calls down.
@@ -125,6 +126,9 @@ impl<'r> Relations<'r> {
         let program = self.analysis.program;
         let witness = candidate.witness;
         let Some(sides) = self.sides(witness) else {
+            if self.is_by_key(witness) {
+                return None;
+            }
             return Some(Judgement { is_style: true, ..Judgement::default() });
         };
         if self.is_held_by_callers(witness, &sides) {
@@ -135,12 +139,25 @@ impl<'r> Relations<'r> {
             stakes.variables.extend(self.together(witness, &sides));
             stakes.is_weak = is_below(witness);
         }
+        if stakes.is_empty() && self.is_by_key(witness) {
+            return None;
+        }
         let changed = stakes
             .variables
             .iter()
             .copied()
             .filter(|variable| self.is_changed(*variable) && !self.is_settled(*variable));
-        let open: Vec<Variable> = changed.filter(|variable| !self.is_protected(witness, &sides, *variable)).collect();
+        let mut is_by_key = false;
+        let mut is_open = |variable: &Variable| {
+            let protection = self.protection(witness, &sides, *variable);
+            is_by_key |= protection == Some(Protection::ByKey);
+            protection.is_none()
+        };
+        let open: Vec<Variable> = changed.filter(&mut is_open).collect();
+        // Threads with other keys need the witness, which is neither wrong nor style.
+        if open.is_empty() && is_by_key && !stakes.has_unnamed {
+            return None;
+        }
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
         let is_style = is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
@@ -151,6 +168,16 @@ impl<'r> Relations<'r> {
             open: open.into_iter().map(|variable| (variable, self.writers(variable))).collect(),
             interference,
         })
+    }
+
+    /// Whether the context is one of many locks, by key, around two steps of a container: threads with other keys need the
+    /// container's own lock, so that it is no style to take it twice.
+    fn is_by_key(&self, witness: &Witness) -> bool {
+        let Holder::Own(section) = witness.context else { return false };
+        let skeleton = self.analysis.skeleton(witness.method);
+        let lock = skeleton.map(|skeleton| &skeleton.sections[section.index()].lock);
+        let last = lock.and_then(|lock| lock.steps.last());
+        is_own_step(self.analysis, witness) && matches!(last, Some(Step::Element(_)))
     }
 
     /// The methods that write a variable; where too many touch it to look into all, those whose code may.
@@ -362,10 +389,10 @@ impl<'r> Relations<'r> {
         held.iter().any(|held| held.kind == lock.kind && held.name.same(&lock.lock))
     }
 
-    /// Whether everyone who writes the variable is kept out by something that is held over both sections.
-    fn is_protected(&self, witness: &Witness, sides: &Sides<'_>, variable: Variable) -> bool {
+    /// What keeps everyone who writes the variable out, held over both sections.
+    fn protection(&self, witness: &Witness, sides: &Sides<'_>, variable: Variable) -> Option<Protection> {
         if self.unfollowed.contains(&variable.field()) {
-            return false;
+            return None;
         }
         let cover = self.cover();
         let summary = sides.summary;
@@ -376,11 +403,15 @@ impl<'r> Relations<'r> {
         held.extend(self.held_on_the_way(witness));
         let bases = sides.accesses(sides.first).chain(sides.accesses(sides.second));
         let mut bases = bases.filter(|(_, access)| Variable::of(self.analysis.program, access) == Some(variable));
-        let Some((_, access)) = bases.next() else { return false };
-        held.iter().filter(|held| self.is_of_owner(&access.base, &held.name)).any(|held| {
-            Relation::between(&access.base, held)
-                .is_some_and(|relation| cover.covers(&self.variables, variable, &relation))
-        })
+        let (_, access) = bases.next()?;
+        let covers = |relation: Option<Relation>| {
+            relation.is_some_and(|relation| cover.covers(&self.variables, variable, &relation))
+        };
+        let own: Vec<&HeldLock> = held.iter().filter(|held| self.is_of_owner(&access.base, &held.name)).collect();
+        if own.iter().any(|held| covers(Relation::between(&access.base, held))) {
+            return Some(Protection::Whole);
+        }
+        own.iter().any(|held| covers(Relation::of(access, held))).then_some(Protection::ByKey)
     }
 
     /// What callers on the way from the context hold, by the names that the pair's method has for it.
@@ -411,6 +442,15 @@ impl<'r> Relations<'r> {
     pub(super) fn cover(&self) -> Cover<'_> {
         Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
     }
+}
+
+/// How a variable is kept from other threads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protection {
+    /// By a lock that all who write it hold.
+    Whole,
+    /// By a lock that all hold who write what stands under the same key.
+    ByKey,
 }
 
 /// Whether the lock is taken in methods that are called: what they do there, they do for many callers.

@@ -12,6 +12,10 @@ use crate::words::operation;
 /// Methods that help to make a value are looked at this deep.
 const MAX_DEPTH: usize = 2;
 
+/// What the virtual machine finds by name.
+const FOUND_BY_NAME: [&str; 4] =
+    ["Ljava/lang/Class;", "Ljava/lang/reflect/Constructor;", "Ljava/lang/reflect/Field;", "Ljava/lang/reflect/Method;"];
+
 impl Looking<'_> {
     /// Whether nobody can tell which of two threads has made what is kept: it never changes, and follows from the key, or
     /// from the object itself, and from what nobody writes.
@@ -19,12 +23,33 @@ impl Looking<'_> {
         stale.how == Use::Decides
             && stale.variable == stale.written
             && (self.is_lazy_field(stale, write) || self.is_kept_by_key(stale, write))
-            && write
-                .value
-                .iter()
-                .all(|influence| self.is_settled(influence, write, self.access(stale.read).address.as_ref()))
             && !self.does_more(stale, write)
-            && !self.is_chosen_anew(stale, write)
+            && (self.is_found_by_name(&write.spot)
+                || self.follows_from(write, self.access(stale.read).address.as_ref())
+                    && !self.is_chosen_anew(stale, write))
+    }
+
+    /// Whether what is written is the same for everybody who asks for this key, or this object.
+    fn follows_from(&self, write: &Access, key: &[Influence]) -> bool {
+        write.value.iter().all(|influence| self.is_settled(influence, write, key))
+    }
+
+    /// Whether a map gets what the virtual machine finds by a name, a class or a member of one: it finds the same for two
+    /// who look at the same time.
+    fn is_found_by_name(&self, spot: &Spot) -> bool {
+        let is_found = |outline: &Outline, object: &Object| match *object {
+            Object::Event(event) => match &outline.events[event.index()].action {
+                Action::Call { method, .. } => {
+                    let yielded = self.whole.program.names.text(method.descriptor).rsplit_once(')');
+                    yielded.is_some_and(|(_, class)| FOUND_BY_NAME.contains(&class))
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        self.put_at(spot).is_some_and(|(_, outline, value)| {
+            !value.is_empty() && value.iter().all(|object| is_found(outline, object))
+        })
     }
 
     /// Whether a volatile field gets its only value.
@@ -52,7 +77,7 @@ impl Looking<'_> {
             let other = &there.summary.accesses[place.access.index()];
             operation(self.whole, &other.spot) == Some("clear")
                 || other.spot == write.spot && is_alone(&other.spot)
-                || is_put(&other.spot) && other.value.iter().all(|influence| there.is_settled(influence, other, &[]))
+                || is_put(&other.spot) && (there.follows_from(other, &[]) || there.is_found_by_name(&other.spot))
         };
         let read = self.access(stale.read);
         matches!(stale.variable, Variable::Held(_))

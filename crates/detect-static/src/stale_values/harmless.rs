@@ -219,7 +219,7 @@ impl Looking<'_> {
     }
 
     /// Whether a read is a question whether something is there.
-    fn asks_presence(&self, read: &Access) -> bool {
+    pub(super) fn asks_presence(&self, read: &Access) -> bool {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method);
         let outline = method.and_then(|method| self.whole.summaries.outline(method));
         let event = outline.and_then(|outline| outline.events.iter().find(|event| event.pc == read.spot.pc));

@@ -142,6 +142,9 @@ impl Looking<'_> {
                     if how == Use::Written && write.is_removal && is_address() {
                         continue;
                     }
+                    if how == Use::Written && self.is_only_asked_for(self.access(read)) {
+                        continue;
+                    }
                     // That something is open, in order or not over is asked in passing; an amount is asked for a reason.
                     if number >= 2 && variable != written {
                         continue;

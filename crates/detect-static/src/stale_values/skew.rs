@@ -150,7 +150,7 @@ fn is_static(access: &Access) -> bool {
 }
 
 /// Whether what is written was compared with what was read.
-fn is_compared(read: AccessId, write: &Access) -> bool {
+pub(super) fn is_compared(read: AccessId, write: &Access) -> bool {
     let comes_from = |side: &Influences| side.iter().any(|influence| influence.root == Root::Access(read));
     let is_written = |side: &Influences| side.iter().any(|one| write.value.iter().any(|other| one.root == other.root));
     write.compared.iter().any(|compared| {

@@ -1,7 +1,7 @@
 //! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
 
 use program::Variable;
-use program::outline::{Action, EventId, Member, Name, Object, Start};
+use program::outline::{Action, EventId, Member, Name, Object, Origin, Outline, Sources, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 
 use super::idioms::comes_from;
@@ -216,5 +216,62 @@ impl Looking<'_> {
                             && self.variable(access) == Some(version)
                     })
             })
+    }
+
+    /// `if (removed.get(key) != null) return null; return kept.get(key);`: what a method has looked at, and yields no part
+    /// of, is in nothing that it yields; it has decided whether there is something.
+    pub(super) fn is_only_asked_for(&self, read: &Access) -> bool {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let Some(method) = calls.hierarchy.resolve_name(program, read.spot.method).filter(|one| *one != self.method)
+        else {
+            return false;
+        };
+        let (Some(outline), Some(own)) =
+            (self.whole.summaries.outline(method), self.whole.summaries.outline(self.method))
+        else {
+            return false;
+        };
+        let is_called = match &own.events[read.event.index()].action {
+            Action::Call { kind, method: called, .. } => {
+                calls.targets(program, *kind, *called).known().contains(&method)
+            }
+            _ => false,
+        };
+        let Some(looking) = outline.events.iter().position(|event| event.pc == read.spot.pc) else { return false };
+        let is_other = |object: &Object| match object {
+            Object::Event(event) => {
+                matches!(outline.events[event.index()].action, Action::Call { .. })
+                    && !is_made_of(outline, *event, looking, &mut Vec::new())
+            }
+            _ => false,
+        };
+        is_called
+            && program.names.text(program.method(method).descriptor).ends_with(';')
+            && !outline.returned.is_empty()
+            && outline.returned.iter().all(is_other)
+    }
+}
+
+/// Whether what an event yields is, or is made of, what another one yields.
+fn is_made_of(outline: &Outline, event: EventId, wanted: usize, seen: &mut Vec<EventId>) -> bool {
+    if event.index() == wanted {
+        return true;
+    }
+    if seen.contains(&event) {
+        return false;
+    }
+    seen.push(event);
+    let mut comes_from = |sources: &Sources| {
+        sources.iter().any(|source| match source.origin {
+            Origin::Event(from) => is_made_of(outline, from, wanted, seen),
+            Origin::Parameter(_) => false,
+        })
+    };
+    match &outline.events[event.index()].action {
+        Action::Read { address, .. } => comes_from(address),
+        Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => {
+            arguments.iter().any(|argument| comes_from(&argument.sources))
+        }
+        Action::Write { .. } | Action::Wait(_) => false,
     }
 }

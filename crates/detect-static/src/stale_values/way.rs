@@ -1,7 +1,8 @@
 //! Which way an act changes how much there is. A question that was asked to add something goes wrong when others add, and
-//! one that was asked to take something when others take; what they do the other way makes it truer.
+//! one that was asked to take something when others take; what they do the other way makes it truer. The same where there
+//! is one thing or none: what is made because there was none is made twice if others make one, too.
 
-use program::outline::{Action, Object};
+use program::outline::{Action, Object, Origin, Source};
 use program::summary::Access;
 use program::{MethodId, Place};
 
@@ -11,6 +12,8 @@ use super::rules::{Looking, Stale, Use};
 pub(super) enum Way {
     Up,
     Down,
+    /// A field that was empty gets something.
+    Filled,
 }
 
 const UP: [&str; 11] = [
@@ -51,11 +54,30 @@ impl Looking<'_> {
             && stale.variable == stale.written
             && stale.first != stale.second
             && !self.access(stale.read).is_keyed;
-        is_of_whole.then(|| self.way_of(self.access(stale.write)))?
+        is_of_whole
+            .then(|| self.way_of(self.access(stale.write)).or_else(|| self.is_filled(stale).then_some(Way::Filled)))?
+    }
+
+    /// Whether a field is written because it was read and found empty.
+    fn is_filled(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_asked = |condition: &u32| {
+            let condition = &outline.conditions[*condition as usize];
+            let is_it = |source: &Source| source.origin == Origin::Event(read.event);
+            condition.sources.iter().all(is_it) && outline.is_because_absent(condition, write.event)
+        };
+        let (reading, writing) = (&outline.events[read.event.index()], &outline.events[write.event.index()]);
+        matches!(&reading.action, Action::Read { .. })
+            && matches!(&writing.action, Action::Write { stored, .. } if !stored.objects.is_empty())
+            && writing.control.iter().any(is_asked)
     }
 
     /// Whether a write changes the amount in the other way.
     pub(super) fn goes_against(&self, place: &Place, way: Way) -> bool {
+        if way == Way::Filled {
+            return self.is_dropped(place);
+        }
         let summary = self.whole.summaries.summary(place.method);
         let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
         write.and_then(|write| self.way_of(write)).is_some_and(|other| other != way)

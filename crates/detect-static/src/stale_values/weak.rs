@@ -9,11 +9,16 @@ use program::ir::CallKind;
 use program::outline::{Action, Argument, Member, Object};
 use program::sharing::Part;
 use program::summary::{Access, Influence, Root};
-use program::{FieldId, LockKind, MethodId, Mode, Variable};
+use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable};
 
 use super::contention::is_by_habit;
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use super::skew::is_compared;
+use crate::words::operation;
+
+/// Superclasses further up than this are not asked.
+const MAX_SUPERCLASSES: usize = 20;
 
 impl Looking<'_> {
     /// Whether too little speaks for a mistake to tell of it unasked.
@@ -21,32 +26,72 @@ impl Looking<'_> {
         self.whole.threads().is_from_outside(self.method)
             && (self.is_beside(stale, is_skewed)
                 || self.is_lone_volatile(stale, is_skewed)
+                || self.is_lone_number(stale)
                 || self.is_old_container(stale)
                 || self.is_far(stale)
                 || self.is_shared_act(stale)
                 || self.is_of_other_key(stale)
+                || self.is_removed_if_there(stale)
                 || self.is_covered(stale, &self.cover().by_known_callers()))
     }
 
-    /// Whether a variable of one class is read and one of another class is written, or a container is asked and something
-    /// else written: some section that touches both is little to say that they belong together. What is asked before a
-    /// wait is waited for, and variables that two methods check crosswise are not there by chance.
-    /// A glance at a volatile, with no lock around it, ties the two even less.
+    /// Whether one variable is asked and another one written: some section that touches both is little to say that they
+    /// belong together, unless it changes both, one class has them, and the question is for a flag: whether something is
+    /// closed, or over. What is asked before a wait is waited for, and
+    /// variables that two methods check crosswise are not there by chance, if one object has both or both are asked for
+    /// the same key. A glance at a volatile, with no lock around it, ties the two even less.
     fn is_beside(&self, stale: &Stale, is_skewed: bool) -> bool {
-        let owner = |variable: Variable| self.whole.program.class_of_field(variable.field());
-        let is_crosswise = is_skewed && !self.is_handled(stale.variable.field());
-        let is_of_container = matches!(stale.variable, Variable::Held(_) | Variable::Within(_));
+        let (variable, written) = (stale.variable, stale.written);
+        let is_crosswise = is_skewed
+            && !self.is_handled(variable.field())
+            && (self.are_of_one_object(variable, written)
+                || is_of_one_key(self.access(stale.read), self.access(stale.write)));
+        let is_of_container = matches!(variable, Variable::Held(_) | Variable::Within(_));
         stale.first != stale.second
-            && stale.variable != stale.written
+            && variable != written
             && !is_crosswise
-            && (is_of_container || owner(stale.variable) != owner(stale.written) || self.is_glance(stale))
+            && (is_of_container
+                || !self.are_of_one_class(variable, written)
+                || self.is_glance(stale)
+                || stale.how == Use::Decides
+                    && !(self.is_flag(variable) && self.whole.variables.change_together(variable, written)))
+    }
+
+    fn is_flag(&self, variable: Variable) -> bool {
+        let program = self.whole.program;
+        matches!(variable, Variable::Field(field) if program.names.text(program.field(field).descriptor) == "Z")
+    }
+
+    fn are_of_one_class(&self, one: Variable, other: Variable) -> bool {
+        let owner = |variable: Variable| self.whole.program.class_of_field(variable.field());
+        owner(one) == owner(other)
+    }
+
+    /// Whether an object may have both fields: one of its class, and one of a superclass.
+    fn are_of_one_object(&self, one: Variable, other: Variable) -> bool {
+        let owner = |variable: Variable| self.whole.program.class_of_field(variable.field());
+        let extends = |mut class: ClassId, wanted: ClassId| {
+            for _ in 0..MAX_SUPERCLASSES {
+                if class == wanted {
+                    return true;
+                }
+                let parent = self.whole.program.header(class).super_class;
+                let Some(parent) = parent.and_then(|parent| self.whole.program.class(parent)) else { break };
+                class = parent;
+            }
+            false
+        };
+        extends(owner(one), owner(other)) || extends(owner(other), owner(one))
     }
 
     /// Whether a volatile field of an object is read with no lock around the read.
     fn is_glance(&self, stale: &Stale) -> bool {
         let read = self.access(stale.read);
-        matches!(read.member, Member::Field(_))
-            && read.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own)
+        matches!(read.member, Member::Field(_)) && self.is_unlocked(read)
+    }
+
+    fn is_unlocked(&self, access: &Access) -> bool {
+        access.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own)
     }
 
     /// Whether what is asked or what is done is more than two calls away: on the way there it is asked and done for many
@@ -125,6 +170,15 @@ impl Looking<'_> {
             && !write.address.iter().any(is_common)
     }
 
+    /// Whether a key is removed because it was found to be there: if it has gone meanwhile, nothing happens. What else is
+    /// done because of the answer may be done twice.
+    fn is_removed_if_there(&self, stale: &Stale) -> bool {
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && self.access(stale.write).is_removal
+            && self.asks_presence(self.access(stale.read))
+    }
+
     fn is_handled(&self, field: FieldId) -> bool {
         self.whole.summaries.holdings.is_handled(self.whole.program, field)
     }
@@ -134,10 +188,10 @@ impl Looking<'_> {
         matches!(stale.variable, Variable::Held(field) if is_by_habit(self.whole.program, field))
     }
 
-    /// Whether it is a volatile field that hardly anybody ever writes under a lock: it may be volatile for being handed from
-    /// thread to thread, or for being seen, and its object with one thread at a time. One that is compared and set is part
-    /// of an algorithm without locks, which looks again where it must. Two fields that two methods check crosswise are
-    /// not there by chance.
+    /// Whether it is a volatile field that hardly anybody ever writes under a lock, or that is asked and written here with
+    /// none around: it may be volatile for being handed from thread to thread, or for being seen, and its object with one
+    /// thread at a time. One that is compared and set is part of an algorithm without locks, which looks again where it
+    /// must. Two fields that two methods check crosswise are not there by chance, nor is the largest or smallest value.
     fn is_lone_volatile(&self, stale: &Stale, is_skewed: bool) -> bool {
         let read = self.access(stale.read);
         let Variable::Field(field) = stale.variable else { return false };
@@ -145,7 +199,34 @@ impl Looking<'_> {
             && (!is_skewed || self.is_handled(field))
             && matches!(read.member, Member::Field(_))
             && !self.whole.program.field(field).access.is_static()
-            && !self.is_written_under_lock(field)
+            && (!self.is_written_under_lock(field) || self.is_done_without_lock(stale))
+    }
+
+    /// The same of an atomic number of an object that is asked and then set, whatever it has become. To count it on because
+    /// of the answer is another matter.
+    fn is_lone_number(&self, stale: &Stale) -> bool {
+        let program = self.whole.program;
+        let declared = program.field(stale.variable.field());
+        let is_number = matches!(
+            program.names.text(declared.descriptor),
+            "Ljava/util/concurrent/atomic/AtomicInteger;" | "Ljava/util/concurrent/atomic/AtomicLong;"
+        );
+        let done = operation(self.whole, &self.access(stale.write).spot);
+        is_number
+            && !declared.access.is_static()
+            && matches!(done, Some("set" | "lazySet" | "setRelease" | "setPlain" | "setOpaque"))
+            && self.is_done_without_lock(stale)
+    }
+
+    /// Whether a field is looked at, and written because of that, with no lock around either; other than to keep the
+    /// largest or the smallest of what was offered.
+    fn is_done_without_lock(&self, stale: &Stale) -> bool {
+        let write = self.access(stale.write);
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && self.is_unlocked(self.access(stale.read))
+            && self.is_unlocked(write)
+            && !is_compared(stale.read, write)
     }
 
     /// Whether at least one in four writes of a field is under one and the same lock.
@@ -153,4 +234,9 @@ impl Looking<'_> {
         let guards = self.whole.guards(field, Part::Itself);
         guards.locks.iter().any(|guarding| guarding.writes > 0 && guarding.writes * 4 >= guards.writes)
     }
+}
+
+/// Whether two accesses touch what stands under the very same key.
+fn is_of_one_key(one: &Access, other: &Access) -> bool {
+    one.keys.iter().any(|key| other.keys.contains(key))
 }

@@ -7,7 +7,7 @@ use super::waits::Point;
 use super::{Condition, SectionSet};
 use crate::ControlDependence;
 use crate::ir::{BlockId, Op, Value};
-use classfile::Condition as Relation;
+use classfile::{Against, Condition as Relation};
 use smallvec::SmallVec;
 
 impl Building<'_> {
@@ -38,6 +38,7 @@ impl Building<'_> {
                         ..
                     }
                 ),
+                absent: absent(op),
                 sources: flow.of(operands, last),
                 held,
                 block: block.index() as u32,
@@ -146,5 +147,14 @@ impl Building<'_> {
             }
         }
         waited
+    }
+}
+
+/// The successor of a block that follows if the object that its branch asks for is none.
+fn absent(op: &Op) -> Option<u8> {
+    match op {
+        Op::Branch { condition: Relation::Equal, against: Against::Null, .. } => Some(0),
+        Op::Branch { condition: Relation::NotEqual, against: Against::Null, .. } => Some(1),
+        _ => None,
     }
 }

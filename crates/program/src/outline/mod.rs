@@ -358,6 +358,8 @@ pub struct Condition {
     pub sides: Option<Box<[Sources; 2]>>,
     /// It asks which of two is larger, and not whether they are equal.
     pub is_by_size: bool,
+    /// Of a question whether there is something: the number of the successor that follows if there is nothing.
+    pub absent: Option<u8>,
     /// Sections that are open where it is decided.
     pub held: SectionSet,
     /// Number of its block in [`Outline::blocks`].
@@ -368,6 +370,18 @@ impl Outline {
     /// By block: whether control can get there from the event, without going through a barred block on the way.
     pub fn reached_from(&self, event: EventId, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
         self.reached(self.events[event.index()].block as usize, is_barred)
+    }
+
+    /// Whether an event happens only after a condition has found nothing.
+    pub fn is_because_absent(&self, condition: &Condition, event: EventId) -> bool {
+        let Some(absent) = condition.absent else { return false };
+        let asked = condition.block as usize;
+        let wanted = self.events[event.index()].block as usize;
+        let others = self.blocks.successors(asked).enumerate().filter(|(number, _)| *number != usize::from(absent));
+        wanted != asked
+            && others
+                .map(|(_, next)| next.block)
+                .all(|next| next != wanted && (next == asked || !self.reached(next, |block| block == asked)[wanted]))
     }
 
     /// By block: whether control gets there only if an event ends without an exception.
