@@ -1,8 +1,9 @@
 //! Whether threads can get in each other's way, as detectors ask it.
 
-use program::outline::{Name, Start};
+use program::outline::{Action, Name, NameStep, Start};
+use program::summary::Access;
 use program::thread::{EntryId, EntryKind};
-use program::{Ground, MethodId, Program, Variable};
+use program::{Ground, MethodId, Program, Variable, Whole};
 
 /// Whether two threads may be in the two methods at the same time. Code that nobody sees is not taken to call a class from
 /// two threads that never takes a lock itself: such a class is not made for that.
@@ -47,4 +48,36 @@ pub(crate) fn is_shared(ground: &Ground<'_>, variable: Variable) -> bool {
         Variable::Within(field) => sharings.within(field),
     };
     sharing.is_none_or(|sharing| sharing.is_shared())
+}
+
+/// Whether what is accessed is the object that the name starts with, or was made for it.
+pub(crate) fn is_part(whole: &Whole<'_>, access: &Access) -> bool {
+    let holdings = &whole.summaries.holdings;
+    access.base.steps.iter().all(|step| match step {
+        NameStep::Field(field) => holdings.is_own(whole.program, *field),
+        NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => true,
+    })
+}
+
+/// Whether the thread that runs a method has the object of an access to itself: handed to it by all callers, or kept in a
+/// field that each task has for itself.
+pub(crate) fn is_owned(whole: &Whole<'_>, method: MethodId, access: &Access) -> bool {
+    let owned = whole.owned();
+    if !is_part(whole, access) {
+        return false;
+    }
+    let Start::Parameter(position) = access.base.start else {
+        let outline = whole.summaries.outline(method);
+        let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+        let Some(Action::Call { arguments, .. }) = event.map(|event| &event.action) else { return false };
+        let mut given = arguments.iter().filter(|argument| {
+            argument.name.start == access.base.start && access.base.steps.starts_with(&argument.name.steps)
+        });
+        return given.next().is_some_and(|argument| owned.is_given(method, access.event, argument));
+    };
+    let is_kept = match access.base.steps.first() {
+        Some(NameStep::Field(field)) if position == 0 => owned.is_field(*field),
+        _ => false,
+    };
+    is_kept || owned.is_parameter(method, position, access.event)
 }

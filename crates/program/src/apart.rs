@@ -42,6 +42,8 @@ enum Given {
     Field(FieldId),
     /// An object that is made in the same method.
     Made(Value),
+    /// An object at a fixed position of an array or list.
+    Element(Value, Constant),
     /// Another one each time.
     Varies,
 }
@@ -231,7 +233,7 @@ impl Whole<'_> {
         let is_each_time = |given: &Given| match given {
             Given::Varies => true,
             Given::Made(made) => !in_loop || body.block_of(*made) == body.block_of(at),
-            Given::Constant(_) | Given::Field(_) => !in_loop,
+            Given::Constant(_) | Given::Field(_) | Given::Element(..) => !in_loop,
         };
         let site = event.block as usize;
         let is_moved = |block: usize| in_loop && !outline.comes_back(site, block);
@@ -252,6 +254,10 @@ impl Whole<'_> {
             |value: Value| depth > 0 && self.what(body, value, is_object, is_moved, depth - 1) == Some(Given::Varies);
         let is_constant = |value: Value| matches!(body.op(body.without_casts(value)), Op::Constant(_));
         let text = |symbol| self.program.names.text(symbol);
+        let element = |of: Value, index: Value| match *body.op(body.without_casts(index)) {
+            Op::Constant(index) if is_object => Some(Given::Element(body.without_casts(of), index)),
+            _ => None,
+        };
         let is_varying = match *body.op(value) {
             Op::Constant(constant) => return Some(Given::Constant(constant)),
             Op::GetField { field, .. } | Op::GetStatic(field) => return self.in_field(field),
@@ -262,7 +268,10 @@ impl Whole<'_> {
             }
             Op::Convert(inner) => varies(inner),
             // Names and numbers that are listed may be listed twice.
-            Op::ArrayLoad { index, .. } => is_object && varies(index),
+            Op::ArrayLoad { array, index, .. } => match element(array, index) {
+                Some(element) => return Some(element),
+                None => is_object && varies(index),
+            },
             Op::CallDynamic { dynamic, arguments } => {
                 body.dynamic(dynamic).lambda.is_none() && body.operands(arguments).iter().any(|part| varies(*part))
             }
@@ -271,7 +280,10 @@ impl Whole<'_> {
                 let class = text(method.class.0);
                 match (text(method.name), arguments) {
                     ("valueOf", [inner]) if class.starts_with("java/lang/") => varies(*inner),
-                    ("get", [_, index]) if class.starts_with("java/util/") => is_object && varies(*index),
+                    ("get", [list, index]) if class.starts_with("java/util/") => match element(*list, *index) {
+                        Some(element) => return Some(element),
+                        None => is_object && varies(*index),
+                    },
                     _ => return self.gotten(kind, method),
                 }
             }
@@ -327,7 +339,15 @@ fn differ(given: &[Option<Given>]) -> bool {
                 }
             }
             Some(given) => {
-                let is_new = !seen.contains(&given) && !seen.contains(&&Given::Varies);
+                // What stands in another list, or was made here, may stand in this one, too.
+                let is_beside = |other: &&&Given| match (given, other) {
+                    (Given::Element(list, _), Given::Element(other, _)) => list == other,
+                    (Given::Element(..), _) | (_, Given::Element(..)) => false,
+                    _ => true,
+                };
+                let is_new = !seen.contains(&given)
+                    && !seen.contains(&&Given::Varies)
+                    && seen.iter().all(|other| is_beside(&other));
                 seen.push(given);
                 is_new
             }

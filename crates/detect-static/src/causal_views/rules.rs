@@ -7,7 +7,7 @@ use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
 use super::views::{Item, Joint, Joints, Pair, common, view};
-use crate::threads::{is_shared, run_at_once};
+use crate::threads::{is_owned, is_shared, run_at_once};
 
 /// More accesses of one variable in one section than this are not asked.
 const MAX_LIKE: usize = 6;
@@ -127,8 +127,10 @@ impl Asking<'_> {
             }
             Kind::Write => self.is_one_change(&pair, first, second),
         };
-        (are_one && is_shared(self.whole, first.1.variable) && is_shared(self.whole, second.1.variable))
-            .then_some(found)
+        let is_shared = |access: &Access, item: &Item| {
+            is_shared(self.whole, item.variable) && !is_owned(self.whole, self.method, access)
+        };
+        (are_one && is_shared(a, first.1) && is_shared(b, second.1)).then_some(found)
     }
 
     /// Whether another thread may be in that section between the two. Asked late: it needs the whole program.

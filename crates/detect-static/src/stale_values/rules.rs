@@ -1,14 +1,14 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
 use program::model::State;
-use program::outline::{Action, Member, Name, NameStep, Object, Start};
+use program::outline::{Member, Name, Object, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{Cover, HeldLock, LockKind, MethodId, Place, Relation, Variable, Whole};
 
 use super::orphaned::Dropped;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, skew};
-use crate::threads::{is_of_this, run_at_once};
+use crate::threads::{is_of_this, is_owned, is_part, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -181,34 +181,27 @@ impl Looking<'_> {
                 Start::Unknown => return None,
                 // Taken out of its container, it belongs to this thread until it is put somewhere.
                 Start::Result(taken)
-                    if self.is_part(access)
+                    if is_part(self.whole, access)
                         && self.summary.taken.contains(&taken)
                         && !self.whole.release().is_passed_on(self.method, &[taken], access.event) =>
                 {
                     return None;
                 }
                 Start::New(register)
-                    if self.is_part(access)
+                    if is_part(self.whole, access)
                         && !self.whole.release().is_let_out(self.method, register, access.event) =>
                 {
                     return None;
                 }
-                Start::Result(call) if self.is_part(access) && self.whole.owned().is_of_thread(self.method, call) => {
+                Start::Result(call)
+                    if is_part(self.whole, access) && self.whole.owned().is_of_thread(self.method, call) =>
+                {
                     return None;
                 }
                 _ => {}
             }
         }
         self.variable(access)
-    }
-
-    /// Whether what is accessed is the object that the name starts with, or was made for it.
-    fn is_part(&self, access: &Access) -> bool {
-        let holdings = &self.whole.summaries.holdings;
-        access.base.steps.iter().all(|step| match step {
-            NameStep::Field(field) => holdings.is_own(self.whole.program, *field),
-            NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => true,
-        })
     }
 
     /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
@@ -343,8 +336,8 @@ impl Looking<'_> {
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
         !self.is_covered(stale, &self.cover())
-            && !self.is_owned(self.access(stale.read))
-            && !self.is_owned(self.access(stale.write))
+            && !is_owned(self.whole, self.method, self.access(stale.read))
+            && !is_owned(self.whole, self.method, self.access(stale.write))
             && contention::is_contended(
                 self.whole,
                 self.method,
@@ -353,29 +346,6 @@ impl Looking<'_> {
                 is_of_this(&self.access(stale.read).base, stale.variable),
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
             )
-    }
-
-    /// Whether this thread has the object of an access to itself: handed to it by all callers, or kept in a field that
-    /// each task has for itself.
-    fn is_owned(&self, access: &Access) -> bool {
-        let owned = self.whole.owned();
-        if !self.is_part(access) {
-            return false;
-        }
-        let Start::Parameter(position) = access.base.start else {
-            let outline = self.whole.summaries.outline(self.method);
-            let event = outline.and_then(|outline| outline.events.get(access.event.index()));
-            let Some(Action::Call { arguments, .. }) = event.map(|event| &event.action) else { return false };
-            let mut given = arguments.iter().filter(|argument| {
-                argument.name.start == access.base.start && access.base.steps.starts_with(&argument.name.steps)
-            });
-            return given.next().is_some_and(|argument| owned.is_given(self.method, access.event, argument));
-        };
-        let is_kept = match access.base.steps.first() {
-            Some(NameStep::Field(field)) if position == 0 => owned.is_field(*field),
-            _ => false,
-        };
-        is_kept || owned.is_parameter(self.method, position, access.event)
     }
 
     /// Whether the two have to do with each other: somebody keeps both in step, or, where one becomes the other, looks

@@ -317,6 +317,7 @@ impl Composing<'_, '_> {
             }
             Action::Write { base, member, address, value, stored } => {
                 self.add_own(id, event, base, *member, address, Some((value, stored)));
+                self.take_out_of_field(id, event, base, *member, stored);
             }
             Action::Call { kind, method, arguments } => self.call(id, event, *kind, *method, arguments),
             Action::Wait(sections) => self.wait(id, event, *sections),

@@ -4,7 +4,7 @@ use location::MethodName;
 
 use super::compose::Composing;
 use crate::model::{CallModel, Returns, Revalidation};
-use crate::outline::{Action, Argument, Event, EventId, Object};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object};
 
 impl Composing<'_, '_> {
     /// Notes what a call of the library takes out: what it yields, or what an earlier call has found there.
@@ -46,6 +46,30 @@ impl Composing<'_, '_> {
         };
         for taken in taken {
             self.is_taken[taken] = true;
+        }
+    }
+
+    /// `taken = field; field = null;` in one section: notes that what was read there is nowhere else any more.
+    pub(super) fn take_out_of_field(
+        &mut self,
+        id: EventId,
+        event: &Event,
+        base: &Name,
+        member: Member,
+        stored: &Argument,
+    ) {
+        let events = &self.outline.events;
+        for index in (0..id.index()).rev() {
+            let is_it = match &events[index].action {
+                // Whatever is there after a wait is something else.
+                Action::Wait(_) => break,
+                Action::Read { base: read, member: of, .. } => *of == member && read.same(base),
+                _ => false,
+            };
+            let is_put_back = stored.objects.contains(&Object::Event(EventId(index as u32)));
+            if is_it && !is_put_back && !events[index].held.intersection(event.held).is_empty() {
+                self.is_taken[index] = true;
+            }
         }
     }
 
