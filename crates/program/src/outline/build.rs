@@ -105,7 +105,7 @@ impl<'b> Building<'b> {
             held: vec![SectionSet::default(); count],
             event_held: Vec::new(),
             constructor: self.program.roots.constructor,
-            choices: Choices { body: self.body, counted: counted(self.body, &self.program.names) }.all(),
+            choices: Choices { program: self.program, body: self.body, counted: counted(self.program, self.body) }.all(),
             waits: Waits::default(),
         };
         let mut events = Vec::new();
@@ -412,7 +412,7 @@ impl<'b> Building<'b> {
     ) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
-        let counted = counted(self.body, &self.program.names);
+        let counted = counted(self.program, self.body);
         for (value, instruction) in self.body.instructions() {
             let Op::Return(Some(result)) = instruction.op else { continue };
             // Every section of the method has ended when the caller gets the result.
