@@ -105,7 +105,8 @@ impl<'b> Building<'b> {
             held: vec![SectionSet::default(); count],
             event_held: Vec::new(),
             constructor: self.program.roots.constructor,
-            choices: Choices { program: self.program, body: self.body, counted: counted(self.program, self.body) }.all(),
+            choices: Choices { program: self.program, body: self.body, counted: counted(self.program, self.body) }
+                .all(),
             waits: Waits::default(),
         };
         let mut events = Vec::new();

@@ -2,8 +2,8 @@
 
 use smallvec::SmallVec;
 
-use crate::{ControlDependence, Program};
 use crate::ir::{Block, BlockId, Body, Op, Value, ValueType};
+use crate::{ControlDependence, Program};
 
 /// The phis of a body that choose between constants, between numbers that were counted to, or between what a loop has
 /// chosen and another one.
@@ -140,11 +140,10 @@ impl Choices<'_> {
 pub(super) fn counted(program: &Program, body: &Body) -> Vec<bool> {
     let mut counted: Vec<bool> = vec![false; body.value_count()];
     for (value, instruction) in body.instructions() {
-        counted[value.index()] = matches!(
-            instruction.op,
-            Op::Phi(_) | Op::Negate(_) | Op::Arithmetic(..) | Op::Convert(_)
-        ) || is_constant(program, &instruction.op)
-            || is_boxing(&program.names, &instruction.op);
+        counted[value.index()] =
+            matches!(instruction.op, Op::Phi(_) | Op::Negate(_) | Op::Arithmetic(..) | Op::Convert(_))
+                || is_constant(program, &instruction.op)
+                || is_boxing(&program.names, &instruction.op);
     }
     let mut changed = true;
     while changed {
