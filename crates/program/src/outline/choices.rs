@@ -170,14 +170,13 @@ fn is_constant(program: &Program, op: &Op) -> bool {
 }
 
 /// Whether a call only puts a number into an object.
-fn is_boxing(names: &location::Names, op: &Op) -> bool {
-    match op {
-        Op::Call { method, .. } => {
-            let boxes = ["java/lang/Integer", "java/lang/Long", "java/lang/Short"];
-            names.text(method.name) == "valueOf"
-                && boxes.contains(&names.text(method.class.0))
-                && !names.text(method.descriptor).starts_with("(L")
-        }
+pub(super) fn is_boxing(names: &location::Names, op: &Op) -> bool {
+    let Op::Call { method, .. } = op else { return false };
+    let boxes = ["java/lang/Integer", "java/lang/Long", "java/lang/Short"];
+    let class = names.text(method.class.0);
+    match names.text(method.name) {
+        "valueOf" => boxes.contains(&class) && !names.text(method.descriptor).starts_with("(L"),
+        "of" => class.starts_with("java/util/Optional"),
         _ => false,
     }
 }
