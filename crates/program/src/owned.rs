@@ -131,12 +131,38 @@ impl Owned<'_> {
         let program = self.whole.program;
         let outline = self.whole.outlines().get(method);
         match outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action) {
-            Some(Action::Call { method, .. }) => {
-                program.names.text(method.name) == "get"
-                    && program.is_subtype(method.class, program.names.class("java/lang/ThreadLocal"))
+            Some(Action::Call { method: called, .. })
+                if program.is_subtype(called.class, program.names.class("java/lang/ThreadLocal")) =>
+            {
+                program.names.text(called.name) == "get"
             }
+            Some(Action::Call { method: called, arguments, .. }) => self.is_made_in_own(method, *called, arguments),
             _ => false,
         }
+    }
+
+    /// Whether a call finds something in a map that each thread has for itself, or else makes it.
+    fn is_made_in_own(&self, method: MethodId, called: MethodName, arguments: &[Argument]) -> bool {
+        let [map, _, maker] = arguments else { return false };
+        let (Some(outline), [Object::Event(got)], [Object::Event(made)]) =
+            (self.whole.outlines().get(method), map.objects.as_slice(), maker.objects.as_slice())
+        else {
+            return false;
+        };
+        let Action::Lambda { method: maker, .. } = &outline.events[made.index()].action else { return false };
+        let bodies = self.whole.calls.lambda_targets(self.whole.program, *maker);
+        let makes = |body: &MethodId| {
+            let outline = self.whole.outlines().get(*body);
+            outline.is_some_and(|outline| {
+                outline.returned.iter().all(|object| {
+                    matches!(object, Object::New { .. }) && self.whole.release().ways_out(*body, *object).is_empty()
+                })
+            })
+        };
+        let names = &self.whole.program.names;
+        names.text(called.name) == "computeIfAbsent"
+            && self.is_of_thread(method, *got)
+            && (names.text(maker.name) == "<init>" || !bodies.known().is_empty() && bodies.known().iter().all(makes))
     }
 
     /// Whether everybody who calls a method of an interface gives it an object that he has alone.
@@ -177,7 +203,7 @@ impl Owned<'_> {
     fn is_run_here(&self, method: MethodId, outline: &Outline, object: Object, depth: usize) -> bool {
         let has = |argument: &Argument| argument.objects.contains(&object);
         outline.events.iter().all(|event| match &event.action {
-            Action::Write { stored, .. } => !has(stored),
+            Action::Write { member, stored, .. } => !has(stored) || self.is_kept_to_run(*member, depth),
             Action::Lambda { arguments, .. } => !arguments.iter().any(has),
             Action::Call { kind, method: called, arguments } => {
                 let targets = self.whole.calls.targets(self.whole.program, *kind, *called);
@@ -197,6 +223,20 @@ impl Owned<'_> {
                 })
             }
             Action::Read { .. } | Action::Wait(_) => true,
+        })
+    }
+
+    /// Whether what a field holds is only ever called, by whoever reads the field.
+    fn is_kept_to_run(&self, member: Member, depth: usize) -> bool {
+        let Member::Field(field) = member else { return false };
+        let Some(field) = self.whole.program.resolve_field(field).filter(|_| depth > 0) else { return false };
+        let reads = self.whole.sharings().accesses(field);
+        reads.iter().filter(|access| access.part == Part::Itself && !access.is_write).all(|read| {
+            let outline = self.whole.outlines().get(read.at.method);
+            outline.is_some_and(|outline| {
+                let object = Object::Event(read.at.event);
+                !outline.returned.contains(&object) && self.is_run_here(read.at.method, outline, object, depth - 1)
+            })
         })
     }
 

@@ -2,12 +2,13 @@
 
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
-use program::outline::{Action, Argument, EventId, Object};
+use program::outline::{Action, Argument, EventId, Object, Origin};
 use program::summary::{Access, Root};
 use program::{Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::threads::run_at_once;
 use crate::words::{called_at, operation};
 
 impl Looking<'_> {
@@ -29,9 +30,47 @@ impl Looking<'_> {
         stale.how == Use::Decides
             && stale.variable == stale.written
             && write.is_removal
+            && !self.is_worked_on(stale, write)
             && (self.asks_presence(read) && !self.decides_more(stale, write)
                 || !read.is_keyed && self.is_picked(stale, write)
                 || (!write.is_mapped || read.is_of_keys) && comes_from(&write.address, stale.read))
+    }
+
+    /// `job = jobs.peek(); print(job); jobs.remove(job);`: something is done with the first one before it is removed, whoever
+    /// else may be doing the same with it.
+    fn is_worked_on(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let Action::Call { .. } = &outline.events[write.event.index()].action else { return false };
+        let is_first = matches!(
+            operation(self.whole, &read.spot),
+            Some("peek" | "peekFirst" | "peekLast" | "element" | "getFirst" | "first" | "firstKey" | "firstEntry")
+        );
+        let origin = Origin::Event(read.event);
+        let is_it = |argument: &Argument| argument.sources.iter().any(|source| source.origin == origin);
+        let works = |index: usize| {
+            let event = EventId(index as u32);
+            let has_effect = || {
+                let mut accesses = self.summary.accesses.iter();
+                accesses.any(|access| access.event == event && access.is_write)
+            };
+            event != read.event
+                && event != write.event
+                && outline.may_follow(read.event, event)
+                && outline.leads_to(event, write.event, &[read.event])
+                && has_effect()
+        };
+        let is_used = outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result);
+        let mut events = outline.events.iter().enumerate();
+        is_first
+            && read.event != write.event
+            && !is_used.into_iter().any(|source| source.origin == Origin::Event(write.event))
+            && run_at_once(self.whole, self.method, self.method)
+            && events.any(|(index, event)| match &event.action {
+                Action::Call { arguments, .. } => arguments.iter().any(is_it) && works(index),
+                Action::Write { stored, .. } => is_it(stored) && works(index),
+                _ => false,
+            })
     }
 
     /// Whether the key that is removed was picked from the container itself, since there are too many: if it has gone

@@ -135,10 +135,25 @@ impl Looking<'_> {
                 let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
+            Use::Written if self.is_confirmed(stale, write) => true,
             Use::Written | Use::Found | Use::Stepped => {
                 stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
             }
         }
+    }
+
+    /// Whether a step that was told to expect what was read has made it this thread's own, and what is written later is
+    /// told to expect what it finds then: `n = reserve(); cancel(n)`, both with `compareAndSet`.
+    fn is_confirmed(&self, stale: &Stale, write: &Access) -> bool {
+        let is_told = |write: &Access| !write.expects.is_empty() && write.is_compound;
+        is_told(write)
+            && !comes_from(&write.expects, stale.read)
+            && self.summary.accesses.iter().any(|change| {
+                change.event != write.event
+                    && is_told(change)
+                    && comes_from(&change.expects, stale.read)
+                    && self.variable(change) == Some(stale.variable)
+            })
     }
 
     /// Whether the section of the read sets another variable that it has asked as well, because of both answers: a flag

@@ -56,6 +56,22 @@ impl Looking<'_> {
                 return true;
             }
         }
+        // What is old is the place, which is looked at again: `if (!plan.has(slot)) plan.put(slot, name)`.
+        let is_place_seen = |influence: &Influence| match influence.root {
+            Root::Access(look) => {
+                look != stale.read
+                    && comes_from(&self.access(look).address, stale.read)
+                    && self.is_fresh(influence, stale.variable, write)
+            }
+            Root::Parameter(_) => false,
+        };
+        if stale.how == Use::Written
+            && stale.variable == stale.written
+            && comes_from(&write.address, stale.read)
+            && write.control.iter().any(is_place_seen)
+        {
+            return true;
+        }
         write.compared.iter().filter(|compared| compared.are_equal).any(|compared| {
             let [left, right] = &compared.sides;
             self.vouches(left, right, stale, write) || self.vouches(right, left, stale, write)

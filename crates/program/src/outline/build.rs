@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::agree::Agreements;
 use super::awaited::awaited;
-use super::choices::{Choices, counted};
+use super::choices::{Choices, counted, is_boxing};
 use super::flow::{Flow, Places};
 use super::objects::objects;
 use super::order::Blocks;
@@ -105,7 +105,8 @@ impl<'b> Building<'b> {
             held: vec![SectionSet::default(); count],
             event_held: Vec::new(),
             constructor: self.program.roots.constructor,
-            choices: Choices { body: self.body, counted: counted(self.body, &self.program.names) }.all(),
+            choices: Choices { program: self.program, body: self.body, counted: counted(self.program, self.body) }
+                .all(),
             waits: Waits::default(),
         };
         let mut events = Vec::new();
@@ -402,6 +403,29 @@ impl<'b> Building<'b> {
             }
     }
 
+    /// Whether an object is made of constants and of what a loop has counted to: `new Seat(row, column)`.
+    fn is_made_of(&self, object: Value, counted: &[bool]) -> bool {
+        let mut object = self.body.without_casts(object);
+        if let Op::Call { arguments, .. } = *self.body.op(object)
+            && is_boxing(&self.program.names, self.body.op(object))
+            && let [boxed] = *self.body.operands(arguments)
+        {
+            object = self.body.without_casts(boxed);
+        }
+        matches!(self.body.op(object), Op::New(_))
+            && self.body.instructions().any(|(_, instruction)| match instruction.op {
+                Op::Call { method, arguments, .. } if method.name == self.program.roots.constructor => {
+                    match self.body.operands(arguments) {
+                        [made, parts @ ..] => {
+                            *made == object && !parts.is_empty() && parts.iter().all(|part| counted[part.index()])
+                        }
+                        [] => false,
+                    }
+                }
+                _ => false,
+            })
+    }
+
     fn results(
         &self,
         outline: &mut Outline,
@@ -412,7 +436,7 @@ impl<'b> Building<'b> {
     ) {
         let mut names: Vec<Name> = Vec::new();
         let mut made = Vec::new();
-        let counted = counted(self.body, &self.program.names);
+        let counted = counted(self.program, self.body);
         for (value, instruction) in self.body.instructions() {
             let Op::Return(Some(result)) = instruction.op else { continue };
             // Every section of the method has ended when the caller gets the result.
@@ -420,7 +444,7 @@ impl<'b> Building<'b> {
                 super::flow::add(&mut outline.result, source);
             }
             // A constant, or what a loop has counted to, tells by which way it was reached: `if (a < b) return true;`.
-            if counted[result.index()] {
+            if counted[result.index()] || self.is_made_of(result, &counted) {
                 for condition in &control[self.body.block_of(value).index()] {
                     for source in outline.conditions[*condition as usize].sources.clone() {
                         super::flow::add(&mut outline.result, source);

@@ -1,15 +1,15 @@
 //! Where paths meet and a register tells which one was taken: what decided about the path decided about its value.
 
-use location::Names;
 use smallvec::SmallVec;
 
-use crate::ControlDependence;
 use crate::ir::{Block, BlockId, Body, Op, Value, ValueType};
 use crate::model::numbers::is_box;
+use crate::{ControlDependence, Program};
 
 /// The phis of a body that choose between constants, between numbers that were counted to, or between what a loop has
 /// chosen and another one.
 pub(super) struct Choices<'c> {
+    pub(super) program: &'c Program,
     pub(super) body: &'c Body,
     /// By register: see [`counted`].
     pub(super) counted: Vec<bool>,
@@ -33,7 +33,7 @@ impl Choices<'_> {
     }
 
     fn is_choice(&self, phi: Value, operands: &[Value]) -> bool {
-        operands.iter().any(|value| matches!(self.body.op(*value), Op::Constant(_)))
+        operands.iter().any(|value| is_constant(self.program, self.body.op(*value)))
             || operands.iter().all(|value| self.counted[value.index()])
                 && (self.is_either(operands) || self.is_tally(phi))
             || self.is_chosen(phi, operands)
@@ -138,13 +138,13 @@ impl Choices<'_> {
 }
 
 /// By register: whether it is made of constants alone, as what a loop counts with.
-pub(super) fn counted(body: &Body, names: &Names) -> Vec<bool> {
+pub(super) fn counted(program: &Program, body: &Body) -> Vec<bool> {
     let mut counted: Vec<bool> = vec![false; body.value_count()];
     for (value, instruction) in body.instructions() {
-        counted[value.index()] = matches!(
-            instruction.op,
-            Op::Constant(_) | Op::Phi(_) | Op::Negate(_) | Op::Arithmetic(..) | Op::Convert(_)
-        ) || matches!(instruction.op, Op::Call { method, .. } if is_box(names, method));
+        counted[value.index()] =
+            matches!(instruction.op, Op::Phi(_) | Op::Negate(_) | Op::Arithmetic(..) | Op::Convert(_))
+                || is_constant(program, &instruction.op)
+                || is_boxing(&program.names, &instruction.op);
     }
     let mut changed = true;
     while changed {
@@ -159,4 +159,20 @@ pub(super) fn counted(body: &Body, names: &Names) -> Vec<bool> {
         }
     }
     counted
+}
+
+/// Whether it is the same each time: a number, a text, a constant of an enum.
+fn is_constant(program: &Program, op: &Op) -> bool {
+    match *op {
+        Op::Constant(_) => true,
+        Op::GetStatic(field) => program.is_final_field(field),
+        _ => false,
+    }
+}
+
+/// Whether a call only puts a number into an object.
+pub(super) fn is_boxing(names: &location::Names, op: &Op) -> bool {
+    let Op::Call { method, .. } = op else { return false };
+    let is_optional = names.text(method.name) == "of" && names.text(method.class.0).starts_with("java/util/Optional");
+    is_optional || is_box(names, *method)
 }

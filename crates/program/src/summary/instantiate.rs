@@ -129,7 +129,7 @@ impl Composing<'_, '_> {
             },
             Start::Static(_) | Start::Class(_) => Name::start(name.start),
             // What the callee returns is called by the call here.
-            Start::Result(_) | Start::Element(_) if self.is_found(name) => {
+            Start::Result(_) | Start::Element(_) | Start::New(_) if self.is_found(name) => {
                 Name::start(self.found.map_or(Start::Unknown, |(_, call)| Start::Result(call)))
             }
             Start::New(_) | Start::Result(_) | Start::Element(_) | Start::Local(_) | Start::Unknown => {
@@ -396,6 +396,9 @@ impl Composing<'_, '_> {
                     let given = Outside { rest: Some(&run.given), captured: Some(own), decided: None };
                     self.instantiate(id, event, &captured, body, Around::Sections(run.held), given);
                 }
+                // The code that ran it has ended its sections, too.
+                let yielded = std::mem::take(&mut self.influence[id.index()]);
+                self.influence[id.index()] = self.brought_to(yielded, self.sections(event.held));
             } else if let Some([Object::Parameter(parameter)]) = function.map(|argument| argument.objects.as_slice()) {
                 self.add_run(Run { parameter: *parameter, ..run });
             }

@@ -36,7 +36,11 @@ impl Composing<'_, '_> {
         };
         let mut found = None;
         for object in &self.outline.returned {
-            let Object::Event(event) = *object else { return None };
+            let event = match *object {
+                Object::Event(event) => event,
+                Object::New { register, .. } if self.outline.returned.len() == 1 => return Some(Start::New(register)),
+                _ => return None,
+            };
             if is_nothing(event) {
                 continue;
             }
