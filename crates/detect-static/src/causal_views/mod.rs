@@ -51,15 +51,18 @@ fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
         .par_iter()
         .flat_map_iter(|method| {
             let torn = rules::torn(whole, &joints, &doubles, *method);
+            let weighed = |told: Option<Finding>, is_weak: bool| match is_weak {
+                false => told,
+                true => told.filter(|_| notes).map(|told| Finding { severity: Severity::Note, ..told }),
+            };
             let torn = torn.into_iter().filter_map(|torn| {
-                let told = explain::torn(whole, *method, &torn);
-                match again::is_weak(whole, *method, &torn) {
-                    false => told,
-                    true => told.filter(|_| notes).map(|told| Finding { severity: Severity::Note, ..told }),
-                }
+                weighed(explain::torn(whole, *method, &torn), again::is_weak(whole, *method, &torn))
             });
             let stale = stale::stale(whole, *method);
-            torn.chain(stale.into_iter().filter_map(|stale| explain::stale(whole, *method, &stale))).collect::<Vec<_>>()
+            let stale = stale.into_iter().filter_map(|stale| {
+                weighed(explain::stale(whole, *method, &stale), stale::is_weak(whole, *method, &stale))
+            });
+            torn.chain(stale).collect::<Vec<_>>()
         })
         .collect()
 }
