@@ -15,6 +15,22 @@ use crate::threads::{is_shared, run_at_once};
 /// More sections that change two elements of the same than this are not kept.
 const MAX_DOUBLE: usize = 8;
 
+/// Whether too little speaks for a mistake to tell of it unasked: a volatile field of an object is looked at twice, with no
+/// lock around, by threads that nobody sees. What it refers to may be replaced when nobody looks, as at the beginning.
+pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> bool {
+    let Some(summary) = whole.summaries.summary(method) else { return false };
+    let (first, second) = (&summary.accesses[torn.first.index()], &summary.accesses[torn.second.index()]);
+    let is_glance = |access: &Access| {
+        matches!(access.member, Member::Field(_))
+            && access.held.iter().all(|section| summary.sections[section].kind == LockKind::Own)
+    };
+    torn.kind == Kind::Read
+        && is_glance(first)
+        && is_glance(second)
+        && Variable::of(whole.program, first) == Variable::of(whole.program, second)
+        && whole.threads().is_from_outside(method)
+}
+
 /// Sections that change two elements of one container or array.
 pub(super) struct Doubles(FxHashMap<Variable, Vec<Joint>>);
 

@@ -24,7 +24,7 @@ mod stale;
 pub(crate) mod tell;
 mod views;
 
-use finding::Finding;
+use finding::{Finding, Severity};
 use program::{MethodId, Whole};
 use rayon::prelude::*;
 
@@ -37,12 +37,12 @@ pub(crate) const DETECTOR: Detector = Detector {
     check: Check::Whole(check),
 };
 
-fn check(whole: &Whole<'_>, _: &Options) -> Checked {
-    let findings = if whole.settings.paper { as_in_the_paper(whole) } else { refined(whole) };
+fn check(whole: &Whole<'_>, options: &Options) -> Checked {
+    let findings = if whole.settings.paper { as_in_the_paper(whole) } else { refined(whole, options.notes) };
     Checked { findings, unreadable: Vec::new() }
 }
 
-fn refined(whole: &Whole<'_>) -> Vec<Finding> {
+fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
     let joints = views::Joints::of(whole);
     let doubles = again::Doubles::of(whole);
     whole.threads();
@@ -51,9 +51,18 @@ fn refined(whole: &Whole<'_>) -> Vec<Finding> {
         .par_iter()
         .flat_map_iter(|method| {
             let torn = rules::torn(whole, &joints, &doubles, *method);
-            let torn = torn.into_iter().filter_map(|torn| explain::torn(whole, *method, &torn));
+            let weighed = |told: Option<Finding>, is_weak: bool| match is_weak {
+                false => told,
+                true => told.filter(|_| notes).map(|told| Finding { severity: Severity::Note, ..told }),
+            };
+            let torn = torn.into_iter().filter_map(|torn| {
+                weighed(explain::torn(whole, *method, &torn), again::is_weak(whole, *method, &torn))
+            });
             let stale = stale::stale(whole, *method);
-            torn.chain(stale.into_iter().filter_map(|stale| explain::stale(whole, *method, &stale))).collect::<Vec<_>>()
+            let stale = stale.into_iter().filter_map(|stale| {
+                weighed(explain::stale(whole, *method, &stale), stale::is_weak(whole, *method, &stale))
+            });
+            torn.chain(stale).collect::<Vec<_>>()
         })
         .collect()
 }

@@ -10,6 +10,7 @@ use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
 use super::paper::left;
 use super::rules::is_known;
 use super::views::{Item, Pair, common};
+use crate::stale_values::is_by_habit;
 use crate::threads::{is_shared, run_at_once};
 
 /// How the old value matters.
@@ -33,6 +34,16 @@ pub(super) struct Stale {
     pub(super) second: usize,
     /// A write that another thread may do in between.
     pub(super) writer: Place,
+}
+
+/// Whether too little speaks for a mistake to tell of it unasked: a container that locks because old ones all did, in a
+/// class that does nothing else for threads, and threads that nobody sees.
+pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> bool {
+    let summary = whole.summaries.summary(method);
+    let read = summary.map(|summary| &summary.accesses[stale.read.index()]);
+    let variable = read.and_then(|read| Variable::of(whole.program, read));
+    matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field))
+        && whole.threads().is_from_outside(method)
 }
 
 /// What flows where, before it is asked who else writes.

@@ -3,12 +3,14 @@
 use program::ir::CallKind;
 use program::outline::{Action, Name, NameStep, Outline, SectionSet, Start};
 use program::summary::{Holding, Holdings};
-use program::{FieldId, HeldLock, MethodId, locks};
+use program::{FieldId, HeldLock, MethodId, Step, locks};
 use rustc_hash::FxHashSet;
 
 use super::analysis::Witness;
+use super::judge::is_own_step;
 use super::relation::Relations;
 use super::sides::Sides;
+use super::state::Holder;
 
 impl Relations<'_> {
     pub(super) fn field_of(&self, step: &NameStep) -> Option<FieldId> {
@@ -51,6 +53,16 @@ impl Relations<'_> {
             }
         }
         fields
+    }
+
+    /// Whether the context is one of many locks, by key, around two steps of a container: threads with other keys need the
+    /// container's own lock, so that it is no style to take it twice.
+    pub(super) fn is_by_key(&self, witness: &Witness) -> bool {
+        let Holder::Own(section) = witness.context else { return false };
+        let skeleton = self.analysis.skeleton(witness.method);
+        let lock = skeleton.map(|skeleton| &skeleton.sections[section.index()].lock);
+        let last = lock.and_then(|lock| lock.steps.last());
+        is_own_step(self.analysis, witness) && matches!(last, Some(Step::Element(_)))
     }
 
     /// Whether a lock is one for the object: static, or of the one owner that the object is reached through.

@@ -8,14 +8,13 @@ use location::{FieldName, Site};
 use program::model;
 use program::outline::{Action, Member, SectionSet, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
-use program::{Cover, FieldId, Ground, HeldLock, MethodId, Relation, Step, Variable, Variables, locks};
+use program::{Cover, FieldId, Ground, HeldLock, MethodId, Relation, Variable, Variables, locks};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::analysis::{Analysis, Witness};
 use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_own_step, spot};
 use super::sides::{Sides, Stakes, is_named};
-use super::state::Holder;
 use super::summary::Via;
 
 /// Callees of a section's method that are looked into, so many calls down.
@@ -168,16 +167,6 @@ impl<'r> Relations<'r> {
             open: open.into_iter().map(|variable| (variable, self.writers(variable))).collect(),
             interference,
         })
-    }
-
-    /// Whether the context is one of many locks, by key, around two steps of a container: threads with other keys need the
-    /// container's own lock, so that it is no style to take it twice.
-    fn is_by_key(&self, witness: &Witness) -> bool {
-        let Holder::Own(section) = witness.context else { return false };
-        let skeleton = self.analysis.skeleton(witness.method);
-        let lock = skeleton.map(|skeleton| &skeleton.sections[section.index()].lock);
-        let last = lock.and_then(|lock| lock.steps.last());
-        is_own_step(self.analysis, witness) && matches!(last, Some(Step::Element(_)))
     }
 
     /// The methods that write a variable; where too many touch it to look into all, those whose code may.

@@ -156,7 +156,7 @@ fn is_merely_assumed(whole: &Whole<'_>, variable: Variable, sharing: Sharing) ->
 
 /// Whether a field holds a container that locks by itself only because old ones all did, in an object that does nothing
 /// else for threads.
-pub(super) fn is_by_habit(program: &Program, field: FieldId) -> bool {
+pub(crate) fn is_by_habit(program: &Program, field: FieldId) -> bool {
     let declared = program.field(field);
     let class = program.class_of_field(field);
     !declared.access.is_static()

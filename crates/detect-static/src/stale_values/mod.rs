@@ -34,6 +34,8 @@ mod waits;
 mod way;
 mod weak;
 
+pub(crate) use contention::is_by_habit;
+
 use finding::Finding;
 use program::Whole;
 use rayon::prelude::*;

@@ -4,7 +4,7 @@ use super::agree::sides;
 use super::build::Building;
 use super::flow::{Flow, Places};
 use super::waits::Point;
-use super::{Condition, SectionSet};
+use super::{Condition, EventId, Outline, SectionSet};
 use crate::ControlDependence;
 use crate::ir::{BlockId, Op, Value};
 use classfile::{Against, Condition as Relation};
@@ -147,6 +147,20 @@ impl Building<'_> {
             }
         }
         waited
+    }
+}
+
+impl Outline {
+    /// Whether an event happens only after a condition has found nothing.
+    pub fn is_because_absent(&self, condition: &Condition, event: EventId) -> bool {
+        let Some(absent) = condition.absent else { return false };
+        let asked = condition.block as usize;
+        let wanted = self.events[event.index()].block as usize;
+        let others = self.blocks.successors(asked).enumerate().filter(|(number, _)| *number != usize::from(absent));
+        wanted != asked
+            && others
+                .map(|(_, next)| next.block)
+                .all(|next| next != wanted && (next == asked || !self.reached(next, |block| block == asked)[wanted]))
     }
 }
 

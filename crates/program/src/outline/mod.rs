@@ -372,18 +372,6 @@ impl Outline {
         self.reached(self.events[event.index()].block as usize, is_barred)
     }
 
-    /// Whether an event happens only after a condition has found nothing.
-    pub fn is_because_absent(&self, condition: &Condition, event: EventId) -> bool {
-        let Some(absent) = condition.absent else { return false };
-        let asked = condition.block as usize;
-        let wanted = self.events[event.index()].block as usize;
-        let others = self.blocks.successors(asked).enumerate().filter(|(number, _)| *number != usize::from(absent));
-        wanted != asked
-            && others
-                .map(|(_, next)| next.block)
-                .all(|next| next != wanted && (next == asked || !self.reached(next, |block| block == asked)[wanted]))
-    }
-
     /// By block: whether control gets there only if an event ends without an exception.
     pub fn follows_surely(&self, event: EventId) -> Vec<bool> {
         let passed = self.events[event.index()].block as usize;
