@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::handle::{Handle, Holder};
 use super::task::{At, Finder, Run, is_static};
 use crate::class::MethodId;
-use crate::model::{CallModel, OrderKind, Pool, Product, Returns, Runner, Task, Times, When};
+use crate::model::{After, CallModel, OrderKind, Pool, Product, Returns, Runner, Task, Times, When};
 use crate::outline::{Action, Argument, Event, EventId, Object, Objects};
 
 /// Tasks that run one after the other have this in common.
@@ -54,6 +54,8 @@ pub(super) struct Site {
     pub(super) is_scoped: bool,
     pub(super) handles: Vec<Handle>,
     pub(super) executors: Vec<Handle>,
+    /// It begins only when these are over: `first.thenRun(second)`.
+    pub(super) after: Option<Join>,
 }
 
 /// A call that returns when something that was started is over.
@@ -149,7 +151,7 @@ impl Finder<'_> {
                     at,
                     in_loop: event.in_loop,
                     is_executor: model.orders.is_some_and(|order| order.kind == OrderKind::JoinAll),
-                    handles: self.handles(method, &receiver.objects),
+                    handles: self.given_handles(method, &receiver.objects),
                     is_whole: self.is_static_result(method, &receiver.objects)
                         || self.is_run_over(method, &receiver.objects),
                 });
@@ -238,7 +240,25 @@ impl Finder<'_> {
                 .orders
                 .is_some_and(|order| order.kind == OrderKind::JoinStarted && order.when == When::Always),
             handles,
-            executors: executor.map_or(Vec::new(), |executor| self.handles(at.method, &executor.objects)),
+            executors: executor.map_or(Vec::new(), |executor| self.given_handles(at.method, &executor.objects)),
+            after: self.after(at, event, model, arguments),
+        })
+    }
+
+    /// The futures that a stage waits for.
+    fn after(&self, at: At, event: &Event, model: &CallModel, arguments: &[Argument]) -> Option<Join> {
+        let count = match model.after? {
+            After::Receiver => 1,
+            After::Both => 2,
+            After::Any => return None,
+        };
+        let given = &arguments[..count.min(arguments.len())];
+        Some(Join {
+            at,
+            in_loop: event.in_loop,
+            is_executor: false,
+            handles: given.iter().flat_map(|future| self.handles(at.method, &future.objects)).collect(),
+            is_whole: given.iter().any(|future| self.is_static_result(at.method, &future.objects)),
         })
     }
 
@@ -294,6 +314,7 @@ impl Finder<'_> {
             is_scoped: true,
             handles: Vec::new(),
             executors: Vec::new(),
+            after: None,
         })
     }
 
