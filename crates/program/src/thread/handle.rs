@@ -3,10 +3,11 @@
 
 use location::{ClassName, MethodName};
 
+use super::site::Join;
 use super::task::{At, Finder, held_by, is_static};
 use crate::class::{FieldId, MethodId};
-use crate::model::{After, Returns};
-use crate::outline::{Action, Argument, EventId, Member, Name, Object, Objects, Start};
+use crate::model::{After, CallModel, Returns};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object, Objects, Start};
 
 const MAX_DEPTH: usize = 6;
 
@@ -252,6 +253,23 @@ impl Finder<'_> {
                 }
             }
         }
+    }
+
+    /// The futures that a stage waits for.
+    pub(super) fn after(&self, at: At, event: &Event, model: &CallModel, arguments: &[Argument]) -> Option<Join> {
+        let count = match model.after? {
+            After::Receiver => 1,
+            After::Both => 2,
+            After::Any => return None,
+        };
+        let given = &arguments[..count.min(arguments.len())];
+        Some(Join {
+            at,
+            in_loop: event.in_loop,
+            is_executor: false,
+            handles: given.iter().flat_map(|future| self.handles(at.method, &future.objects)).collect(),
+            is_whole: given.iter().any(|future| self.is_static_result(at.method, &future.objects)),
+        })
     }
 
     /// Whether an event makes a function whose code is this method.

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use super::handle::{Handle, Holder};
 use super::task::{At, Finder, Run, is_static};
 use crate::class::MethodId;
-use crate::model::{After, CallModel, OrderKind, Pool, Product, Returns, Runner, Task, Times, When};
+use crate::model::{CallModel, OrderKind, Pool, Product, Returns, Runner, Task, Times, When};
 use crate::outline::{Action, Argument, Event, EventId, Object, Objects};
 
 /// Tasks that run one after the other have this in common.
@@ -169,7 +169,7 @@ impl Finder<'_> {
     }
 
     /// `CompletableFuture.allOf(...)`
-    fn is_static_result(&self, method: MethodId, objects: &Objects) -> bool {
+    pub(super) fn is_static_result(&self, method: MethodId, objects: &Objects) -> bool {
         objects.iter().any(|object| {
             let Object::Event(event) = *object else { return false };
             matches!(self.event(At { method, event }), Some(Event { action: Action::Call { method, arguments, .. }, .. })
@@ -242,23 +242,6 @@ impl Finder<'_> {
             handles,
             executors: executor.map_or(Vec::new(), |executor| self.given_handles(at.method, &executor.objects)),
             after: self.after(at, event, model, arguments),
-        })
-    }
-
-    /// The futures that a stage waits for.
-    fn after(&self, at: At, event: &Event, model: &CallModel, arguments: &[Argument]) -> Option<Join> {
-        let count = match model.after? {
-            After::Receiver => 1,
-            After::Both => 2,
-            After::Any => return None,
-        };
-        let given = &arguments[..count.min(arguments.len())];
-        Some(Join {
-            at,
-            in_loop: event.in_loop,
-            is_executor: false,
-            handles: given.iter().flat_map(|future| self.handles(at.method, &future.objects)).collect(),
-            is_whole: given.iter().any(|future| self.is_static_result(at.method, &future.objects)),
         })
     }
 

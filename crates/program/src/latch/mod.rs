@@ -4,24 +4,22 @@
 //! Such an object is told by where it is made. How many signals it takes is asked where that is a constant; where it is
 //! not, that all who give one are waited for is taken for granted.
 
+mod frames;
+mod made;
+
 use location::MethodName;
-use rustc_hash::FxHashSet;
+
+use frames::Frame;
+use made::Latch;
 
 use crate::class::MethodId;
 use crate::model::{Order, OrderKind, When};
-use crate::outline::{Action, Argument, Event, EventId, Member, Object, Outline};
-use crate::sharing::Part;
+use crate::outline::{Action, Event, EventId, Object, Outline};
 use crate::thread::{At, EntryId};
 use crate::whole::Whole;
 
 /// Fields and parameters further away than this are not followed.
 const MAX_DEPTH: usize = 5;
-
-/// More methods than this are not looked through for one call.
-const MAX_METHODS: usize = 300;
-
-/// Where a latch, or what is used like one, is made.
-type Latch = (MethodId, u32);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
@@ -52,13 +50,6 @@ pub(crate) struct Signal {
     in_loop: bool,
 }
 
-/// A method on the way of a process to an event, and its events that lead there.
-struct Frame<'w> {
-    method: MethodId,
-    outline: &'w Outline,
-    leading: Vec<EventId>,
-}
-
 /// A call that waits.
 #[derive(Clone, Copy)]
 struct Wait {
@@ -87,21 +78,53 @@ impl Whole<'_> {
         let mut found = Vec::new();
         for frame in self.frames(process, at, other) {
             for (index, event) in frame.outline.events.iter().enumerate() {
-                let Action::Call { method, arguments, .. } = &event.action else { continue };
-                let Some((kind, Role::Wait | Role::Meet)) = self.role(*method) else { continue };
                 let wait = EventId(index as u32);
-                let follows = frame.outline.follows_surely(wait);
-                let mut is_after = frame.leading.iter().map(|lead| {
-                    let here = frame.outline.events[lead.index()].block;
-                    if here == event.block { *lead > wait } else { follows[here as usize] }
-                });
-                if is_after.all(|is_after| is_after)
-                    && let Some(object) = arguments.first()
-                    && let Some(latch) = self.made_at(frame.method, frame.outline, object, MAX_DEPTH)
-                {
-                    found.push(Wait { kind, latch });
+                let mut waits = self.waits_in_helper(frame.method, frame.outline, event);
+                waits.extend(self.wait(frame.method, frame.outline, event));
+                if !waits.is_empty() && surely_after(frame.outline, wait, &frame.leading) {
+                    found.extend(waits);
                 }
             }
+        }
+        found
+    }
+
+    fn wait(&self, method: MethodId, outline: &Outline, event: &Event) -> Option<Wait> {
+        let Action::Call { method: called, arguments, .. } = &event.action else { return None };
+        let (kind, Role::Wait | Role::Meet) = self.role(*called)? else { return None };
+        let latch = self.made_at(method, outline, arguments.first()?, MAX_DEPTH)?;
+        Some(Wait { kind, latch })
+    }
+
+    /// What a method that is called surely waits at before it returns.
+    fn waits_in_helper(&self, method: MethodId, outline: &Outline, event: &Event) -> Vec<Wait> {
+        let Action::Call { kind, method: called, arguments } = &event.action else { return Vec::new() };
+        let targets = self.calls.targets(self.program, *kind, *called);
+        let [helper] = targets.known() else { return Vec::new() };
+        if !self.calls.made_by(*helper).iter().any(|(_, called)| self.role(*called).is_some()) {
+            return Vec::new();
+        }
+        let Some(inner) = self.outlines().get(*helper) else { return Vec::new() };
+        let ends: Vec<usize> = (0..inner.blocks.len())
+            .filter(|block| inner.blocks.successors(*block).all(|next| next.is_exceptional))
+            .collect();
+        let mut found = Vec::new();
+        for (index, event) in inner.events.iter().enumerate() {
+            let Action::Call { method: called, arguments: given, .. } = &event.action else { continue };
+            let Some((kind, Role::Wait | Role::Meet)) = self.role(*called) else { continue };
+            let follows = inner.follows_surely(EventId(index as u32));
+            if !ends.iter().all(|end| *end == event.block as usize || follows[*end]) {
+                continue;
+            }
+            let latch = match given.first().map(|first| first.objects.as_slice()) {
+                // What this call hands in, whatever others do.
+                Some([Object::Parameter(position)]) => arguments
+                    .get(usize::from(*position))
+                    .and_then(|argument| self.made_at(method, outline, argument, MAX_DEPTH)),
+                Some(_) => self.made_at(*helper, inner, &given[0], MAX_DEPTH),
+                None => None,
+            };
+            found.extend(latch.map(|latch| Wait { kind, latch }));
         }
         found
     }
@@ -115,13 +138,28 @@ impl Whole<'_> {
                 && self.signalled(signal) == Some(wait.latch)
         };
         let mut own = self.signals().iter().filter(is_it).peekable();
-        own.peek().is_some()
-            && own.all(|signal| {
-                let frame = frames.iter().find(|frame| frame.method == signal.at.method);
-                frame.is_some_and(|frame| {
-                    frame.leading.iter().all(|event| !frame.outline.may_follow(signal.at.event, *event))
-                })
-            })
+        own.peek().is_some() && own.all(|signal| self.is_past(signal.at, frames))
+    }
+
+    /// Whether a process that comes to a signal is done with what its frames lead to.
+    fn is_past(&self, signal: At, frames: &[Frame<'_>]) -> bool {
+        for frame in frames {
+            let signals = match frame.method == signal.method {
+                true => vec![signal.event],
+                false => self.leading(frame.method, frame.outline, signal),
+            };
+            let is_before = |one: &EventId| {
+                frame.leading.iter().all(|event| event == one || !frame.outline.may_follow(*one, *event))
+            };
+            if signals.is_empty() || !signals.iter().all(is_before) {
+                return false;
+            }
+            // One call leads to both: what comes first is seen in what it calls.
+            if !signals.iter().any(|one| frame.leading.contains(one)) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Whether one cannot get past a wait as long as a process of an entry has not signalled.
@@ -255,127 +293,14 @@ impl Whole<'_> {
     fn signals(&self) -> &[Signal] {
         self.signals.get_or_init(|| self.find_signals())
     }
-
-    /// The methods that a process goes through to an event, as long as there is one way, each with what leads there; but for
-    /// what start or join order with another entry.
-    fn frames(&self, process: EntryId, at: At, other: EntryId) -> Vec<Frame<'_>> {
-        let mut frames = Vec::new();
-        let mut next = self.threads().entry(process).method;
-        while let Some(method) = next.take()
-            && let Some(outline) = self.outlines().get(method)
-            && frames.len() < MAX_DEPTH
-        {
-            let leading = if method == at.method { vec![at.event] } else { self.leading(method, outline, at) };
-            let is_apart = |event: &EventId| {
-                let at = At { method, event: *event };
-                self.threads().ordered(self.outlines(), process, at, other).is_some()
-            };
-            let leading: Vec<EventId> = match leading.as_slice() {
-                [_] => leading,
-                _ => leading.into_iter().filter(|event| !is_apart(event)).collect(),
-            };
-            if let ([only], true) = (leading.as_slice(), method != at.method)
-                && let Event { action: Action::Call { kind, method: called, .. }, in_loop: false, .. } =
-                    &outline.events[only.index()]
-                && let [target] = self.calls.targets(self.program, *kind, *called).known()
-            {
-                next = Some(*target);
-            }
-            if leading.is_empty() {
-                break;
-            }
-            frames.push(Frame { method, outline, leading });
-        }
-        frames
-    }
-
-    /// The events of a method that lead to one of a callee.
-    fn leading(&self, method: MethodId, outline: &Outline, at: At) -> Vec<EventId> {
-        let leads = |(index, event): &(usize, &Event)| {
-            let targets = match &event.action {
-                Action::Call { kind, method, .. } => self.calls.targets(self.program, *kind, *method),
-                Action::Lambda { method: made, .. } => {
-                    // To start something that gets there is not to get there.
-                    if self.threads().started.contains(&At { method, event: EventId(*index as u32) }) {
-                        return false;
-                    }
-                    self.calls.lambda_targets(self.program, *made)
-                }
-                _ => return false,
-            };
-            targets.known().iter().any(|target| self.reaches(*target, at.method))
-        };
-        let events = outline.events.iter().enumerate().filter(leads);
-        events.map(|(index, _)| EventId(index as u32)).collect()
-    }
-
-    fn reaches(&self, from: MethodId, to: MethodId) -> bool {
-        let mut seen: FxHashSet<MethodId> = FxHashSet::default();
-        let mut pending = vec![from];
-        while let Some(method) = pending.pop() {
-            if method == to {
-                return true;
-            }
-            if seen.len() < MAX_METHODS && seen.insert(method) {
-                // The code of a function that a thread begins with is run by that thread.
-                let is_begun = |callee: &MethodId| {
-                    self.program.method(*callee).access.is_synthetic()
-                        && self.threads().beginning_with(*callee).is_some()
-                };
-                pending.extend(self.calls.callees(method).iter().copied().filter(|callee| !is_begun(callee)));
-            }
-        }
-        // Who has looked at so many does not know.
-        seen.len() >= MAX_METHODS
-    }
-
-    /// Where an object is made, if that is one place.
-    fn made_at(&self, method: MethodId, outline: &Outline, argument: &Argument, depth: usize) -> Option<Latch> {
-        let [object] = argument.objects.as_slice() else { return None };
-        match *object {
-            Object::New { register, .. } => Some((method, register)),
-            Object::Event(event) if depth > 0 => match &outline.events[event.index()].action {
-                Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                    let field = self.program.resolve_field(*field)?;
-                    let writes = self.sharings().accesses(field).iter().filter(|access| access.is_write);
-                    one(writes.filter(|access| access.part == Part::Itself).map(|access| {
-                        let outline = self.outlines().get(access.at.method)?;
-                        match &outline.events[access.at.event.index()].action {
-                            Action::Write { stored, .. } => self.made_at(access.at.method, outline, stored, depth - 1),
-                            _ => None,
-                        }
-                    }))
-                }
-                _ => None,
-            },
-            Object::Parameter(position) if depth > 0 => {
-                let given = self.calls.callers(method).iter().flat_map(|caller| {
-                    let outline = self.outlines().get(*caller);
-                    let events = outline.into_iter().flat_map(|outline| &outline.events);
-                    let argument = move |event: &Event| match &event.action {
-                        Action::Call { kind, method: called, arguments } => {
-                            let targets = self.calls.targets(self.program, *kind, *called);
-                            let is_it = targets.known().contains(&method);
-                            is_it.then(|| arguments.get(usize::from(position)).cloned())
-                        }
-                        Action::Lambda { method: made, arguments, .. } => {
-                            let targets = self.calls.lambda_targets(self.program, *made);
-                            let is_it = targets.known().contains(&method);
-                            is_it.then(|| arguments.get(usize::from(position)).cloned())
-                        }
-                        _ => None,
-                    };
-                    events.filter_map(argument).map(move |argument| (*caller, outline, argument))
-                });
-                one(given.map(|(caller, outline, argument)| self.made_at(caller, outline?, &argument?, depth - 1)))
-            }
-            _ => None,
-        }
-    }
 }
 
-/// What all agree on.
-fn one(mut all: impl Iterator<Item = Option<Latch>>) -> Option<Latch> {
-    let first = all.next()??;
-    all.all(|other| other == Some(first)).then_some(first)
+/// Whether all of some events come only after another one has ended without an exception.
+fn surely_after(outline: &Outline, first: EventId, events: &[EventId]) -> bool {
+    let follows = outline.follows_surely(first);
+    let block = outline.events[first.index()].block;
+    events.iter().all(|event| {
+        let here = outline.events[event.index()].block;
+        if here == block { *event > first } else { follows[here as usize] }
+    })
 }
