@@ -194,11 +194,18 @@ impl Whole<'_> {
         let is_it = |latch: &Option<Latch>| latch.map_or(is_strict, |latch| latch == wait.latch);
         let Some(needed) = needed else { return !is_strict };
         let mut by: Vec<EntryId> = Vec::new();
+        let mut seen: Vec<At> = Vec::new();
         let mut is_repeated = false;
         for (signal, _) in known.iter().filter(|(signal, latch)| signal.role != Role::Register && is_it(latch)) {
             let entries = threads.of_method(signal.at.method);
             is_repeated |= entries.iter().any(is_many) || (signal.role == Role::Signal && signal.in_loop);
-            by.extend(entries);
+            // Of those that exclude each other, as the copies of a `finally` do, one counts.
+            let mut beside = seen.iter().filter(|other: &&At| other.method == signal.at.method).peekable();
+            let is_instead = beside.peek().is_some() && beside.all(|other| self.exclude(*other, signal.at));
+            if !is_instead {
+                by.extend(entries);
+            }
+            seen.push(signal.at);
         }
         if matches!(wait.kind, Kind::Barrier | Kind::Phaser) {
             // Nobody arrives twice in one phase.
@@ -206,6 +213,13 @@ impl Whole<'_> {
             by.dedup();
         }
         if is_repeated { needed > 1 } else { by.len() as i64 <= needed }
+    }
+
+    /// Whether one run of a method does at most one of two of its events.
+    fn exclude(&self, one: At, other: At) -> bool {
+        self.outlines().get(one.method).is_some_and(|outline| {
+            !outline.may_follow(one.event, other.event) && !outline.may_follow(other.event, one.event)
+        })
     }
 
     /// How many signals it takes to get past a wait, if that is a constant.
