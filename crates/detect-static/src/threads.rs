@@ -3,15 +3,17 @@
 use program::outline::{Action, Name, NameStep, Start};
 use program::summary::Access;
 use program::thread::{EntryId, EntryKind};
-use program::{Ground, MethodId, Program, Variable, Whole};
+use program::{Ground, Mark, MethodId, Program, Variable, Whole};
 
 /// Whether two threads may be in the two methods at the same time. Code that nobody sees is not taken to call a class from
-/// two threads that never takes a lock itself: such a class is not made for that.
+/// two threads that never takes a lock itself, nor is marked `@ThreadSafe`: such a class is not made for that.
 pub(crate) fn run_at_once(ground: &Ground<'_>, method: MethodId, other: MethodId) -> bool {
     let threads = ground.threads();
     let is_open = |entry: EntryId| threads.entry(entry).kind == EntryKind::Callers;
     let program = ground.program;
-    let locks = || program.methods_of(program.class_of(method)).any(|own| program.may_lock(own));
+    let class = program.class_of(method);
+    let locks =
+        || program.is_marked(class, Mark::ThreadSafe) || program.methods_of(class).any(|own| program.may_lock(own));
     threads.of_method(method).iter().any(|first| {
         threads.of_method(other).iter().any(|second| threads.overlap(*first, *second)) && (!is_open(*first) || locks())
     })

@@ -175,7 +175,9 @@ impl<'w> Words<'w> {
                 threads.overlap(*process, *other)
                     && (process == other
                         || threads.ordered(outlines, *process, here, *other).is_none()
-                            && threads.ordered(outlines, *other, there, *process).is_none())
+                            && threads.ordered(outlines, *other, there, *process).is_none()
+                            && !self.whole.is_latched(*process, here, *other, there)
+                            && !self.whole.is_latched(*other, there, *process, here))
             })
         })
     }

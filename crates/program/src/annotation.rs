@@ -38,6 +38,11 @@ impl Mark {
         ("NoWarn", Mark::NoWarn),
     ];
 
+    /// As it is written in code, without the `@`.
+    pub fn name(self) -> &'static str {
+        Mark::ALL.iter().find(|(_, mark)| *mark == self).map_or("", |(name, _)| name)
+    }
+
     fn named(simple_name: &str) -> Option<Mark> {
         Mark::ALL.iter().find(|(name, _)| *name == simple_name).map(|(_, mark)| *mark)
     }
@@ -59,6 +64,16 @@ pub enum Guard {
 }
 
 impl Guard {
+    /// As it is written in code.
+    pub fn written(self, names: &Names) -> String {
+        match self {
+            Guard::This => "this".to_owned(),
+            Guard::Itself => "itself".to_owned(),
+            Guard::Field(name) | Guard::Other(name) => names.text(name).to_owned(),
+            Guard::Class(name) => format!("{}.class", names.text(name)),
+        }
+    }
+
     /// Reads the value of a `@GuardedBy`.
     pub fn parse(value: Symbol, names: &Names) -> Guard {
         let text = names.text(value).trim();
@@ -132,6 +147,25 @@ impl Annotations {
 }
 
 impl Program {
+    /// Whether a class is marked.
+    pub fn is_marked(&self, class: ClassId, mark: Mark) -> bool {
+        !self.header(class).annotations.is_empty() && self.annotations_of_class(class).has(mark)
+    }
+
+    /// The mark by which a field, or what objects of its class are made of, is promised not to be shared.
+    pub(crate) fn promise_of(&self, field: FieldId) -> Option<Mark> {
+        let promised = |annotations: &Annotations| {
+            [Mark::ThreadConfined, Mark::Immutable].into_iter().find(|mark| annotations.has(*mark))
+        };
+        let own = self.field(field);
+        let class = self.class_of_field(field);
+        let of_field = if own.annotations.is_empty() { None } else { promised(&self.annotations_of_field(field)) };
+        of_field.or_else(|| {
+            let is_told = !own.access.is_static() && !self.header(class).annotations.is_empty();
+            if is_told { promised(&self.annotations_of_class(class)) } else { None }
+        })
+    }
+
     pub fn annotations_of_class(&self, class: ClassId) -> Annotations {
         Annotations::of(&self.header(class).annotations, &self.names)
     }

@@ -4,14 +4,19 @@
 
 use location::Names;
 
+use crate::annotation::Guard;
 use crate::class::{FieldId, Program};
 use crate::held::{HeldLock, Relation, outline_locks};
 use crate::model::Section;
 use crate::outline::{Action, Name, NameStep, Start};
 use crate::path::simple_name;
 use crate::sharing::{FieldAccess, Part};
+use crate::thread::At;
 use crate::variable::holder;
 use crate::whole::Whole;
+
+/// More places without the lock that an annotation names are not told.
+const MOST_PLACES: usize = 3;
 
 /// A lock that is held at some of the places where a field is touched, or a lock taken.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -75,7 +80,68 @@ impl Whole<'_> {
             let Some((object, held)) = self.touched(access) else { continue };
             guards.add(&object, &held, access.is_write);
         }
-        guards.sorted()
+        let mut guards = guards.sorted();
+        // What code says of itself comes first.
+        let declared = self.program.annotations_of_field(field);
+        let is_other = |lock: &Relation| !declared.guards().iter().any(|guard| self.is_guard(field, *guard, lock));
+        guards.locks.sort_by_key(|guarding| is_other(&guarding.lock));
+        guards
+    }
+
+    /// Whether a lock is the one that a `@GuardedBy` of the field names.
+    fn is_guard(&self, field: FieldId, guard: Guard, lock: &Relation) -> bool {
+        let names = &self.program.names;
+        let text = readable(self.program, lock);
+        let is_static =
+            matches!(lock.parts(), (None, name) if matches!(name.start, Start::Static(_)) && name.steps.is_empty());
+        let is_field = |name: &str| match text.rsplit_once('.') {
+            Some((owner, last)) => last == name && (owner == "this" || is_static),
+            None => false,
+        };
+        match guard {
+            Guard::This => text == "this",
+            Guard::Itself => is_field(names.text(self.program.field(field).name)),
+            Guard::Field(name) => is_field(names.text(name)),
+            Guard::Class(name) => {
+                let simple = names.text(name).rsplit('.').next().unwrap_or_default();
+                text.strip_suffix(".class").is_some_and(|class| class.rsplit(['.', '$']).next() == Some(simple))
+            }
+            Guard::Other(name) => text == names.text(name),
+        }
+    }
+
+    /// How often the lock that a `@GuardedBy` names is held, and where it is not.
+    fn kept_guard(&self, field: FieldId, part: Part, guard: Guard) -> Option<String> {
+        let (mut held, mut all, mut without) = ([0, 0], [0, 0], Vec::new());
+        for access in self.sharings().accesses(field).iter().filter(|access| access.part == part && !access.is_initial)
+        {
+            let Some((object, locks)) = self.touched(access) else { continue };
+            let mut relations = locks.iter().filter_map(|lock| Relation::between(&object, lock));
+            let is_kept = relations.any(|lock| self.is_guard(field, guard, &lock));
+            all[usize::from(access.is_write)] += 1;
+            if is_kept {
+                held[usize::from(access.is_write)] += 1;
+            } else {
+                without.push(self.place(access.at));
+            }
+        }
+        if all == [0, 0] {
+            return None;
+        }
+        let kept = format!("kept at {} of {} reads and {} of {} writes", held[0], all[0], held[1], all[1]);
+        let more = if without.len() > MOST_PLACES { " and elsewhere" } else { "" };
+        without.truncate(MOST_PLACES);
+        let but = if without.is_empty() { String::new() } else { format!(", not at {}{more}", without.join(", ")) };
+        Some(format!("{kept}{but}"))
+    }
+
+    fn place(&self, at: At) -> String {
+        let event = self.outlines().get(at.method).and_then(|outline| outline.events.get(at.event.index()));
+        let method = self.program.names.readable_method(self.program.method_name(at.method));
+        match event.and_then(|event| event.line) {
+            Some(line) => format!("line {line} of {method}"),
+            None => method,
+        }
     }
 
     /// Which locks are held where the lock that a field holds is taken; told as reads.
@@ -130,6 +196,12 @@ pub fn show_guards(whole: &Whole<'_>, field: FieldId) -> String {
     for (part, label) in [(Part::Itself, ""), (Part::Contents, "contents ")] {
         if is_final && part == Part::Itself {
             continue;
+        }
+        for guard in whole.program.annotations_of_field(field).guards() {
+            if let Some(kept) = whole.kept_guard(field, part, *guard) {
+                let name = guard.written(&whole.program.names);
+                text.push_str(&format!("  {label}marked `@GuardedBy(\"{name}\")`: {kept}\n"));
+            }
         }
         let guards = whole.guards(field, part);
         for guarding in guards.locks.iter().take(3) {

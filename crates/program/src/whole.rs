@@ -10,6 +10,7 @@ use crate::calls::{CallGraph, Calls};
 use crate::class::{MethodId, Program, Unreadable};
 use crate::cover::Cover;
 use crate::ir::Body;
+use crate::latch::Signal;
 use crate::outlines::{OutlineCache, Outlines};
 use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
@@ -49,6 +50,7 @@ pub struct Ground<'p> {
     threads: OnceLock<Threads>,
     interface_callers: OnceLock<InterfaceCallers>,
     answers: Answers,
+    pub(crate) signals: OnceLock<Vec<Signal>>,
     summarised: OnceLock<Summarised>,
 }
 
@@ -71,6 +73,7 @@ impl<'p> Ground<'p> {
             threads: OnceLock::new(),
             interface_callers: OnceLock::new(),
             answers: Answers::new(program),
+            signals: OnceLock::new(),
             summarised: OnceLock::new(),
         }
     }

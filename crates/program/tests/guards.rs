@@ -5,6 +5,7 @@
 
 use classfile::ClassSource;
 use fixture::{Compiled, Fact};
+use program::outline::{Name, NameStep, Start};
 use program::{FieldId, Known, Program, Settings, Whole, show_guards};
 
 #[test]
@@ -41,8 +42,10 @@ fn fact(whole: &Whole<'_>, field: FieldId, text: String) -> Fact {
     let taken = || {
         let outlines = program.methods().filter_map(|method| whole.outlines().get(method));
         let mut sections = outlines.flat_map(|outline| &outline.sections);
-        let is_it = |name: &program::outline::Name| match name.steps.last() {
-            Some(program::outline::NameStep::Field(last)) => program.resolve_field(*last) == Some(field),
+        let is_it = |name: &Name| match (&name.start, name.steps.last()) {
+            (_, Some(NameStep::Field(last))) | (Start::Static(last), None) => {
+                program.resolve_field(*last) == Some(field)
+            }
             _ => false,
         };
         sections.find(|section| is_it(&section.lock)).and_then(|section| section.line)

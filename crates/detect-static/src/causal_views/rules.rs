@@ -144,6 +144,7 @@ impl Asking<'_> {
         let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
         let there = At { method: other.method, event: summary.accesses[other.first.index()].event };
         let here = At { method: self.method, event: first.event };
+        let end = At { method: self.method, event: second.event };
         let ordered = |process: EntryId, own: &Access, by: EntryId| {
             threads.ordered(outlines, process, At { method: self.method, event: own.event }, by)
         };
@@ -154,7 +155,8 @@ impl Asking<'_> {
                         || ordered(*process, first, *by) != Some(Ordered::AfterJoin)
                             && ordered(*process, second, *by) != Some(Ordered::BeforeStart)
                             && threads.ordered(outlines, *by, there, *process).is_none()
-                            && !self.whole.is_latched(*process, here, *by, there))
+                            && !self.whole.is_latched(*process, here, *by, there)
+                            && !self.whole.is_latched(*by, there, *process, end))
             })
         })
     }

@@ -5,7 +5,7 @@ use program::model::{State, only_adds};
 use program::outline::{Action, EventId, Member, NameStep, Origin, Outline, Sources};
 use program::summary::{Access, AccessId, Root, Summary};
 use program::thread::{EntryId, EntryKind};
-use program::{LockKind, MethodId, Place, Relation, Variable, Whole, locks};
+use program::{LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::paper::left;
 use super::rules::is_known;
@@ -264,6 +264,7 @@ impl Asking<'_> {
         let threads = self.whole.threads();
         let is_known = |entry: &EntryId| threads.entry(*entry).kind != EntryKind::Callers;
         !is_by_habit
+            || program.is_marked(class, Mark::ThreadSafe)
             || program.methods_of(class).any(|method| program.may_lock(method))
             || threads.of_method(self.method).iter().any(is_known)
     }

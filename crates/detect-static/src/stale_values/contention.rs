@@ -4,7 +4,7 @@ use location::MethodName;
 use program::outline::{Action, EventId};
 use program::sharing::{FieldAccess, Part, Sharing};
 use program::thread::{At, EntryId, EntryKind};
-use program::{FieldId, MethodId, Program, Variable, Whole};
+use program::{FieldId, Mark, MethodId, Program, Variable, Whole};
 
 use crate::threads::{are_beside, is_of_this};
 
@@ -47,7 +47,8 @@ pub(super) fn is_contended(
                 || process != other
                     && threads.ordered(outlines, process, at, other).is_none()
                     && threads.ordered(outlines, other, write, process).is_none()
-                    && !whole.is_latched(process, at, other, write))
+                    && !whole.is_latched(process, at, other, write)
+                    && !whole.is_latched(other, write, process, at))
     };
     let is_written_at = |write: At| {
         let others = threads.of_method(write.method);
@@ -161,6 +162,7 @@ pub(crate) fn is_by_habit(program: &Program, field: FieldId) -> bool {
     let class = program.class_of_field(field);
     !declared.access.is_static()
         && LEGACY.contains(&program.names.text(declared.descriptor))
+        && !program.is_marked(class, Mark::ThreadSafe)
         && !program.methods_of(class).any(|method| program.may_lock(method))
         && !program.fields_of(class).any(|field| {
             let field = program.field(field);

@@ -229,10 +229,11 @@ impl Looking<'_> {
             && !is_compared(stale.read, write)
     }
 
-    /// Whether at least one in four writes of a field is under one and the same lock.
+    /// Whether at least one in four writes of a field is under one and the same lock, or ought to be.
     fn is_written_under_lock(&self, field: FieldId) -> bool {
         let guards = self.whole.guards(field, Part::Itself);
-        guards.locks.iter().any(|guarding| guarding.writes > 0 && guarding.writes * 4 >= guards.writes)
+        let is_marked = !self.whole.program.annotations_of_field(field).guards().is_empty();
+        is_marked || guards.locks.iter().any(|guarding| guarding.writes > 0 && guarding.writes * 4 >= guards.writes)
     }
 }
 

@@ -32,6 +32,8 @@ pub struct CallModel {
     /// The argument that the object made (or returned) will run when it is itself started: `new Thread(task)`.
     pub wraps: Option<u8>,
     pub orders: Option<Order>,
+    /// What has ended when the future that the call gives has.
+    pub after: Option<After>,
     /// What is special about the object that the call makes.
     pub product: Option<Product>,
     pub sink: Option<Sink>,
@@ -283,6 +285,17 @@ pub enum When {
     IfTrue,
     /// Not if the time ran out, and the result does not tell.
     Perhaps,
+}
+
+/// What a future that a call gives comes after.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum After {
+    /// The future that the call is made on.
+    Receiver,
+    /// That one and the first argument.
+    Both,
+    /// Some of them, or none if time runs out: it tells nothing.
+    Any,
 }
 
 /// What is special about an object that a call makes.

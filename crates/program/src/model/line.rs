@@ -5,8 +5,8 @@
 //! types: `"size isEmpty remove(Object,Object)"`.
 
 use super::call::{
-    Access, Arguments, Order, OrderKind, Pool, Product, Revalidation, Runner, Section, Sink, Start, State, Target,
-    Task, Times, When,
+    Access, After, Arguments, Order, OrderKind, Pool, Product, Revalidation, Runner, Section, Sink, Start, State,
+    Target, Task, Times, When,
 };
 
 /// What the methods of one line do.
@@ -27,6 +27,7 @@ pub(crate) struct Line {
     pub(crate) starts: Option<Start>,
     pub(crate) wraps: Option<u8>,
     pub(crate) orders: Option<Order>,
+    pub(crate) after: Option<After>,
     pub(crate) product: Option<Product>,
     pub(crate) sink: Option<Sink>,
     pub(crate) is_lock_operation: bool,
@@ -78,6 +79,7 @@ pub(crate) const fn does(methods: &'static str) -> Line {
         starts: None,
         wraps: None,
         orders: None,
+        after: None,
         product: None,
         sink: None,
         is_lock_operation: false,
@@ -204,6 +206,11 @@ impl Line {
 
     pub(crate) const fn orders(self, kind: OrderKind, when: When) -> Line {
         Line { orders: Some(Order { kind, when }), ..self }
+    }
+
+    /// What it gives has ended only after this.
+    pub(crate) const fn after(self, after: After) -> Line {
+        Line { after: Some(after), ..self }
     }
 
     pub(crate) const fn product(self, product: Product) -> Line {

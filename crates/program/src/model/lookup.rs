@@ -217,6 +217,7 @@ fn model(line: &Line, table: &Table, discipline: Option<Discipline>, descriptor:
         starts: line.starts,
         wraps: line.wraps,
         orders: line.orders,
+        after: line.after,
         product: line.product,
         sink: line.sink,
         is_lock_operation: line.is_lock_operation,

@@ -28,8 +28,8 @@ mod world;
 mod tests;
 
 pub use call::{
-    Access, Arguments, CallModel, Effect, Order, OrderKind, Pool, Product, Returns, Revalidation, Runner, Section,
-    Sink, Start, State, Target, Task, Times, When,
+    Access, After, Arguments, CallModel, Effect, Order, OrderKind, Pool, Product, Returns, Revalidation, Runner,
+    Section, Sink, Start, State, Target, Task, Times, When,
 };
 pub use collections::only_adds;
 pub use entry::{EntryPoint, TaskEntry, immutable_classes, task_entries};

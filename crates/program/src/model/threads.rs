@@ -1,5 +1,6 @@
 //! Threads, executors, timers and futures: what they start, and what they order.
 
+use super::call::After::{self, Any, Both};
 use super::call::OrderKind::{Await, Join, JoinAll, JoinStarted, Meet, Signal};
 use super::call::Runner::{self, Completer, NewThread};
 use super::call::State::Value;
@@ -111,48 +112,67 @@ const FUTURE: &[Line] = &[
 const STAGE: &[Line] = &[
     does("thenApply thenAccept thenRun thenCompose handle whenComplete exceptionally")
         .starts(Argument(0), Once, Completer)
-        .gives(Fresh),
-    does("exceptionallyCompose").starts(Argument(0), Once, Completer).gives(Fresh),
-    does("thenCombine thenAcceptBoth runAfterBoth applyToEither acceptEither runAfterEither")
-        .starts(Argument(1), Once, Completer)
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(After::Receiver),
+    does("exceptionallyCompose").starts(Argument(0), Once, Completer).gives(Fresh).after(After::Receiver),
+    does("thenCombine thenAcceptBoth runAfterBoth").starts(Argument(1), Once, Completer).gives(Fresh).after(Both),
+    does("applyToEither acceptEither runAfterEither").starts(Argument(1), Once, Completer).gives(Fresh).after(Any),
     does("thenApplyAsync(Function) thenAcceptAsync(Consumer) thenRunAsync(Runnable) thenComposeAsync(Function)")
         .starts(Argument(0), Once, Runner::CommonPool)
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(After::Receiver),
     does("handleAsync(BiFunction) whenCompleteAsync(BiConsumer) exceptionallyAsync(Function)")
         .starts(Argument(0), Once, Runner::CommonPool)
-        .gives(Fresh),
-    does("exceptionallyComposeAsync(Function)").starts(Argument(0), Once, Runner::CommonPool).gives(Fresh),
+        .gives(Fresh)
+        .after(After::Receiver),
+    does("exceptionallyComposeAsync(Function)")
+        .starts(Argument(0), Once, Runner::CommonPool)
+        .gives(Fresh)
+        .after(After::Receiver),
     does("thenApplyAsync(Function,Executor) thenAcceptAsync(Consumer,Executor) thenRunAsync(Runnable,Executor)")
         .starts(Argument(0), Once, Runner::Argument(1))
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(After::Receiver),
     does("thenComposeAsync(Function,Executor) handleAsync(BiFunction,Executor) whenCompleteAsync(BiConsumer,Executor)")
         .starts(Argument(0), Once, Runner::Argument(1))
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(After::Receiver),
     does("exceptionallyAsync(Function,Executor) exceptionallyComposeAsync(Function,Executor)")
         .starts(Argument(0), Once, Runner::Argument(1))
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(After::Receiver),
     does("thenCombineAsync(CompletionStage,BiFunction) thenAcceptBothAsync(CompletionStage,BiConsumer)")
         .starts(Argument(1), Once, Runner::CommonPool)
-        .gives(Fresh),
-    does("runAfterBothAsync(CompletionStage,Runnable) runAfterEitherAsync(CompletionStage,Runnable)")
+        .gives(Fresh)
+        .after(Both),
+    does("runAfterBothAsync(CompletionStage,Runnable)")
         .starts(Argument(1), Once, Runner::CommonPool)
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(Both),
+    does("runAfterEitherAsync(CompletionStage,Runnable)")
+        .starts(Argument(1), Once, Runner::CommonPool)
+        .gives(Fresh)
+        .after(Any),
     does("applyToEitherAsync(CompletionStage,Function) acceptEitherAsync(CompletionStage,Consumer)")
         .starts(Argument(1), Once, Runner::CommonPool)
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(Any),
     does("thenCombineAsync(CompletionStage,BiFunction,Executor) runAfterBothAsync(CompletionStage,Runnable,Executor)")
         .starts(Argument(1), Once, Runner::Argument(2))
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(Both),
     does("thenAcceptBothAsync(CompletionStage,BiConsumer,Executor)")
         .starts(Argument(1), Once, Runner::Argument(2))
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(Both),
     does("runAfterEitherAsync(CompletionStage,Runnable,Executor)")
         .starts(Argument(1), Once, Runner::Argument(2))
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(Any),
     does("applyToEitherAsync(CompletionStage,Function,Executor) acceptEitherAsync(CompletionStage,Consumer,Executor)")
         .starts(Argument(1), Once, Runner::Argument(2))
-        .gives(Fresh),
+        .gives(Fresh)
+        .after(Any),
     does("toCompletableFuture").gives(Receiver),
 ];
 
@@ -168,8 +188,10 @@ const COMPLETABLE_FUTURE: &[Line] = &[
     reads("getNow(Object)").orders(Join, Perhaps),
     reads("isDone()").orders(Join, IfTrue),
     reads("isCompletedExceptionally isCancelled getNumberOfDependents"),
-    makes("allOf anyOf completedFuture completedStage failedFuture failedStage delayedExecutor"),
-    does("orTimeout completeOnTimeout").gives(Receiver),
+    makes("anyOf").after(Any),
+    makes("allOf completedFuture completedStage failedFuture failedStage delayedExecutor"),
+    does("orTimeout").gives(Receiver),
+    does("completeOnTimeout").gives(Receiver).after(Any),
     does("copy minimalCompletionStage newIncompleteFuture").gives(Fresh),
 ];
 

@@ -1,6 +1,7 @@
 //! From accesses to an answer.
 
 use super::{Answer, FieldAccess, Part, Sharing, Sharings};
+use crate::annotation::Mark;
 use crate::class::FieldId;
 use crate::thread::{EntryId, EntryKind, Overlap};
 
@@ -37,7 +38,13 @@ impl Sharings<'_> {
         let is_open = self.program.field(field).access.is_public()
             && self.program.header(self.program.class_of_field(field)).access.is_public();
         let callers = self.threads.entries().iter().position(|entry| entry.kind == EntryKind::Callers);
-        callers.filter(|_| is_open).map(|index| EntryId(index as u32))
+        callers.filter(|_| is_open && !self.is_called_alone(field)).map(|index| EntryId(index as u32))
+    }
+
+    /// Whether a field belongs to objects of which the class says that no two threads may use one.
+    fn is_called_alone(self, field: FieldId) -> bool {
+        !self.program.field(field).access.is_static()
+            && self.program.is_marked(self.program.class_of_field(field), Mark::NotThreadSafe)
     }
 
     /// Some process that may touch what one of these may touch.
@@ -64,9 +71,21 @@ impl Sharings<'_> {
         if writes.is_empty() && strangers.is_empty() {
             return Sharing::EffectivelyImmutable;
         }
+        if let Some(mark) = self.program.promise_of(field) {
+            return Sharing::Promised(mark);
+        }
         let (mut writers, mut all) = (self.processes(&writes), self.processes(accesses));
+        let is_called_alone = self.is_called_alone(field);
+        if is_called_alone {
+            let is_one = |entry: &EntryId| self.threads.is_one_caller(*entry);
+            if all.iter().any(is_one) && all.iter().all(is_one) && strangers.iter().all(is_one) {
+                return Sharing::Promised(Mark::NotThreadSafe);
+            }
+            writers.retain(|entry| !is_one(entry));
+            all.retain(|entry| !is_one(entry));
+        }
         for known in [&mut writers, &mut all] {
-            for stranger in strangers {
+            for stranger in strangers.iter().filter(|entry| !is_called_alone || !self.threads.is_one_caller(**entry)) {
                 if let Err(at) = known.binary_search(stranger) {
                     known.insert(at, *stranger);
                 }

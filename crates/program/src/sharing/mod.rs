@@ -14,6 +14,7 @@ use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
 
+use crate::annotation::Mark;
 use crate::calls::Calls;
 use crate::class::{ClassId, FieldId, MethodId, Program};
 use crate::outlines::Outlines;
@@ -30,6 +31,8 @@ pub enum Sharing {
     Final,
     /// Written only while its object is made, before others know the object; or never.
     EffectivelyImmutable,
+    /// An annotation says that threads do not share it.
+    Promised(Mark),
     /// No thread comes there.
     Unreached,
     /// One process alone touches it.
@@ -174,6 +177,7 @@ pub fn describe(program: &Program, threads: &Threads, sharing: Sharing) -> Strin
     match sharing {
         Sharing::Final => "never changes: it is final".to_owned(),
         Sharing::EffectivelyImmutable => "never changes: only written while its object is made".to_owned(),
+        Sharing::Promised(mark) => format!("not shared: marked `@{}`", mark.name()),
         Sharing::Unreached => "not shared: no thread comes there".to_owned(),
         Sharing::OneThread(entry) => format!("not shared: only {} touches it", name(entry)),
         Sharing::OwnTask(entry) => format!("not shared: each {} has an object of its own", name(entry)),

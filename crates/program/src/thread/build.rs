@@ -13,6 +13,7 @@ use super::site::{Site, Sites};
 use super::task::{Finder, Run, Stores};
 use super::times::{self, Repeats};
 use super::{Entry, EntryId, EntryKind, Many, StartSite, Threads, World};
+use crate::annotation::Mark;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::{Library, is_checked_code, supertypes};
@@ -33,6 +34,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     let components = graph.components(|_| true);
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
     let mut open = Vec::new();
+    let mut one_caller = None;
     if world != World::Closed {
         // What only may be called, by one of many targets or by the library, closes no class.
         let mut closed = FxHashSet::default();
@@ -43,7 +45,19 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
             closed = closed_entries(&entries, &sites.starts, &started_at, &by_main);
         }
         open = open_methods(program, calls, &entries, &by_main, &closed);
-        if !open.is_empty() {
+        // Who calls what is not made for threads has an object of his own; what that leads to is another matter.
+        let is_alone = |method: &MethodId| {
+            let is_static = program.method(*method).access.is_static();
+            !is_static && program.is_marked(program.class_of(*method), Mark::NotThreadSafe)
+        };
+        let (alone, several): (Vec<MethodId>, Vec<MethodId>) = open.iter().copied().partition(is_alone);
+        for (called, is_one) in [(several, false), (alone, true)] {
+            if called.is_empty() {
+                continue;
+            }
+            if is_one {
+                one_caller = Some(EntryId(entries.len() as u32));
+            }
             entries.push(Entry {
                 method: None,
                 kind: EntryKind::Callers,
@@ -52,14 +66,16 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
                 objects: Vec::new(),
                 lambdas: Vec::new(),
             });
-            roots.push(open.clone());
+            roots.push(called);
         }
     }
     let rows = Rows::of_roots(&graph, &components, &roots);
     let repeats = Repeats::of(&finder, &graph, &components, &rows, &entries, &started, &sites.starts);
     times::serials(&mut entries, &rows, &repeats);
     times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);
-    let starts = Starts { sites: &sites, entries_of: &started_at, entries: &entries, rows: &rows };
+    let lambdas: FxHashSet<_> =
+        sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
+    let starts = Starts { sites: &sites, entries_of: &started_at, entries: &entries, rows: &rows, lambdas: &lambdas };
     let orders = Orders::of(&finder, &graph, &components, &starts);
     times::refine(&mut entries, &rows, &orders);
     let overlaps = overlaps(&entries, &rows, &orders);
@@ -69,7 +85,6 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         .filter(|site| site.is_open && site.runs.is_empty())
         .map(|site| StartSite { at: site.at, line: site.line, serial: site.serial })
         .collect();
-    let started = sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
     let turns = sites.starts.iter().filter_map(|site| Some((site.at, site.taking_turns?))).collect();
     let number = |(index, entry): (usize, &Entry)| Some((entry.method?, EntryId(index as u32)));
     let by_method = entries.iter().enumerate().filter_map(number).collect();
@@ -81,8 +96,9 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         orders,
         overlaps,
         unknown_starts,
-        started,
+        started: lambdas,
         open,
+        one_caller,
         library,
         from_outside: OnceLock::new(),
     }
@@ -214,14 +230,17 @@ fn open_methods(
             continue;
         }
         let is_public = program.header(class).access.is_public();
+        let is_for_threads = program.is_marked(class, Mark::ThreadSafe);
         for method in program.methods_of(class) {
             let own = program.method(method);
             if !is_checked_code(program, method) || own.access.is_private() || own.name == initialiser {
                 continue;
             }
-            let is_exposed = is_public && (own.access.is_public() || own.access.is_protected());
+            let is_exposed = is_for_threads || (is_public && (own.access.is_public() || own.access.is_protected()));
             let is_called = !calls.callers(method).is_empty();
-            if !known.contains(&method) && (is_exposed || (!is_called && !own.access.is_synthetic())) {
+            if !known.contains(&method)
+                && (is_exposed && !own.access.is_synthetic() || (!is_called && !own.access.is_synthetic()))
+            {
                 open.push(method);
             }
         }

@@ -3,10 +3,11 @@
 
 use location::{ClassName, MethodName};
 
+use super::site::Join;
 use super::task::{At, Finder, held_by, is_static};
 use crate::class::{FieldId, MethodId};
-use crate::model::Returns;
-use crate::outline::{Action, Argument, EventId, Member, Name, Object, Objects, Start};
+use crate::model::{After, CallModel, Returns};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object, Objects, Start};
 
 const MAX_DEPTH: usize = 6;
 
@@ -38,7 +39,29 @@ impl Finder<'_> {
         handles
     }
 
+    /// Names for objects, and for the futures that were over before they are.
     fn add_handles(&self, method: MethodId, objects: &Objects, handles: &mut Vec<Handle>, depth: usize) {
+        self.add_own_handles(method, objects, handles, depth);
+        let Some(depth) = depth.checked_sub(1) else { return };
+        for object in objects {
+            let Object::Event(event) = *object else { continue };
+            let Some(Action::Call { method: called, arguments, .. }) =
+                self.event(At { method, event }).map(|event| &event.action)
+            else {
+                continue;
+            };
+            let before = match self.library.model(*called).and_then(|model| model.after) {
+                Some(After::Receiver) => 1,
+                Some(After::Both) => 2,
+                Some(After::Any) | None => 0,
+            };
+            for future in arguments.iter().take(before) {
+                self.add_handles(method, &future.objects, handles, depth);
+            }
+        }
+    }
+
+    fn add_own_handles(&self, method: MethodId, objects: &Objects, handles: &mut Vec<Handle>, depth: usize) {
         let Some(depth) = depth.checked_sub(1) else { return };
         for object in objects {
             let Object::Event(event) = *object else {
@@ -82,6 +105,9 @@ impl Finder<'_> {
         depth: usize,
     ) {
         let Some(model) = self.library.model(called) else { return };
+        if model.after.is_some() {
+            return;
+        }
         if is_static(self.program, called, arguments) {
             // `CompletableFuture.allOf(a, b)` stands for all that it is given.
             for argument in arguments {
@@ -117,6 +143,12 @@ impl Finder<'_> {
                 if !matches!(object, Object::Unknown | Object::Int(_)) {
                     holders.push(Holder::Object(method, self.plain(*object)));
                 }
+                if let Object::Parameter(position) = *object {
+                    let of_callers = self.given(method, position).into_iter();
+                    holders.extend(common(
+                        of_callers.map(|(caller, argument)| self.containers(caller, &argument.objects, depth)),
+                    ));
+                }
                 continue;
             };
             match self.event(At { method, event }).map(|event| &event.action) {
@@ -151,9 +183,26 @@ impl Finder<'_> {
         name.steps.is_empty().then_some(Holder::Object(method, object))
     }
 
+    /// Names for the objects, also those that all callers have for what they hand in.
+    pub(super) fn given_handles(&self, method: MethodId, objects: &Objects) -> Vec<Handle> {
+        self.handles_of_callers(method, objects, MAX_DEPTH)
+    }
+
+    fn handles_of_callers(&self, method: MethodId, objects: &Objects, depth: usize) -> Vec<Handle> {
+        let mut handles = self.handles(method, objects);
+        if let (Some(depth), [Object::Parameter(position)]) = (depth.checked_sub(1), objects.as_slice()) {
+            let of_callers = self.given(method, *position).into_iter();
+            handles.extend(common(
+                of_callers.map(|(caller, argument)| self.handles_of_callers(caller, &argument.objects, depth)),
+            ));
+        }
+        handles
+    }
+
     /// Names for the objects, and for where they are put.
     pub(super) fn kept_handles(&self, method: MethodId, objects: &Objects) -> Vec<Handle> {
-        let mut handles = self.handles(method, objects);
+        let mut handles = Vec::new();
+        self.add_own_handles(method, objects, &mut handles, MAX_DEPTH);
         self.add_kept(method, objects, &mut handles, 3);
         handles
     }
@@ -184,19 +233,57 @@ impl Finder<'_> {
             }
         }
         if outline.returned.iter().any(|object| *object != Object::Unknown && objects.contains(object)) {
-            let name = self.program.method_name(method);
             for caller in self.calls.callers(method).iter().take(8) {
                 let Some(outline) = self.outline(*caller) else { continue };
                 for (index, event) in outline.events.iter().enumerate() {
                     let is_call = matches!(&event.action, Action::Call { method: called, .. }
-                        if called.name == name.name && called.descriptor == name.descriptor);
+                        if self.may_mean(*called, method));
+                    let made = At { method: *caller, event: EventId(index as u32) };
+                    // What a function yields is an element of what the stream that runs it goes on with.
+                    if self.is_made_of(&event.action, method)
+                        && let Some((stream, _)) = self.runner(made)
+                    {
+                        handles.push(Handle::ElementOf(Holder::Object(*caller, Object::Event(stream))));
+                    }
                     if is_call {
                         let result: Objects = smallvec::smallvec![Object::Event(EventId(index as u32))];
-                        handles.extend(self.handles(*caller, &result));
+                        self.add_own_handles(*caller, &result, handles, MAX_DEPTH);
                         self.add_kept(*caller, &result, handles, depth);
                     }
                 }
             }
         }
     }
+
+    /// The futures that a stage waits for.
+    pub(super) fn after(&self, at: At, event: &Event, model: &CallModel, arguments: &[Argument]) -> Option<Join> {
+        let count = match model.after? {
+            After::Receiver => 1,
+            After::Both => 2,
+            After::Any => return None,
+        };
+        let given = &arguments[..count.min(arguments.len())];
+        Some(Join {
+            at,
+            in_loop: event.in_loop,
+            is_executor: false,
+            handles: given.iter().flat_map(|future| self.handles(at.method, &future.objects)).collect(),
+            is_whole: given.iter().any(|future| self.is_static_result(at.method, &future.objects)),
+        })
+    }
+
+    /// Whether an event makes a function whose code is this method.
+    fn is_made_of(&self, action: &Action, body: MethodId) -> bool {
+        matches!(action, Action::Lambda { method, .. }
+            if self.calls.hierarchy.resolve_name(self.program, *method) == Some(body))
+    }
+}
+
+/// What is in all of the lists.
+fn common<T: PartialEq>(mut lists: impl Iterator<Item = Vec<T>>) -> Vec<T> {
+    let mut kept = lists.next().unwrap_or_default();
+    for list in lists {
+        kept.retain(|one| list.contains(one));
+    }
+    kept
 }

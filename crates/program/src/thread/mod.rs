@@ -128,6 +128,8 @@ pub struct Threads {
     turns: FxHashMap<At, u16>,
     /// What code that is not here may call, in order.
     pub(crate) open: Vec<MethodId>,
+    /// Callers of classes that are marked as not made for threads.
+    one_caller: Option<EntryId>,
     pub(crate) library: Library,
     /// By entry: whether code that is not here has a part in it; found when it is first asked for.
     from_outside: OnceLock<Vec<bool>>,
@@ -149,6 +151,11 @@ impl Threads {
 
     pub fn entry(&self, entry: EntryId) -> &Entry {
         &self.entries[entry.index()]
+    }
+
+    /// Whether an entry stands for code that is not here and calls objects which no two threads use.
+    pub fn is_one_caller(&self, entry: EntryId) -> bool {
+        self.one_caller == Some(entry)
     }
 
     /// The entry that begins with a method.

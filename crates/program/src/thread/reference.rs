@@ -98,7 +98,8 @@ impl<'f> Finder<'f> {
             kind: self.kind(start.on, serial, called),
             is_scoped: false,
             handles: elements(),
-            executors: executor.map_or(Vec::new(), |executor| self.handles(made.method, &executor.objects)),
+            executors: executor.map_or(Vec::new(), |executor| self.given_handles(made.method, &executor.objects)),
+            after: None,
         };
         (Some(site), join)
     }

@@ -54,6 +54,8 @@ pub(super) struct Site {
     pub(super) is_scoped: bool,
     pub(super) handles: Vec<Handle>,
     pub(super) executors: Vec<Handle>,
+    /// It begins only when these are over: `first.thenRun(second)`.
+    pub(super) after: Option<Join>,
 }
 
 /// A call that returns when something that was started is over.
@@ -149,7 +151,7 @@ impl Finder<'_> {
                     at,
                     in_loop: event.in_loop,
                     is_executor: model.orders.is_some_and(|order| order.kind == OrderKind::JoinAll),
-                    handles: self.handles(method, &receiver.objects),
+                    handles: self.given_handles(method, &receiver.objects),
                     is_whole: self.is_static_result(method, &receiver.objects)
                         || self.is_run_over(method, &receiver.objects),
                 });
@@ -167,7 +169,7 @@ impl Finder<'_> {
     }
 
     /// `CompletableFuture.allOf(...)`
-    fn is_static_result(&self, method: MethodId, objects: &Objects) -> bool {
+    pub(super) fn is_static_result(&self, method: MethodId, objects: &Objects) -> bool {
         objects.iter().any(|object| {
             let Object::Event(event) = *object else { return false };
             matches!(self.event(At { method, event }), Some(Event { action: Action::Call { method, arguments, .. }, .. })
@@ -238,7 +240,8 @@ impl Finder<'_> {
                 .orders
                 .is_some_and(|order| order.kind == OrderKind::JoinStarted && order.when == When::Always),
             handles,
-            executors: executor.map_or(Vec::new(), |executor| self.handles(at.method, &executor.objects)),
+            executors: executor.map_or(Vec::new(), |executor| self.given_handles(at.method, &executor.objects)),
+            after: self.after(at, event, model, arguments),
         })
     }
 
@@ -294,6 +297,7 @@ impl Finder<'_> {
             is_scoped: true,
             handles: Vec::new(),
             executors: Vec::new(),
+            after: None,
         })
     }
 

@@ -399,23 +399,30 @@ impl<'f> Finder<'f> {
         }
     }
 
+    /// Whether a name in code may stand for a method, for those who are known to call it: a method of the same name in a
+    /// class beside it is another one.
+    pub(super) fn may_mean(&self, name: MethodName, method: MethodId) -> bool {
+        let own = self.program.method_name(method);
+        // What a class inherits may be what an interface asks for that only the heir names.
+        let is_interface = || {
+            let class = self.program.class(name.class);
+            class.is_none_or(|class| self.program.header(class).access.is_interface())
+        };
+        own.name == name.name
+            && own.descriptor == name.descriptor
+            && (self.program.is_subtype(own.class, name.class)
+                || self.program.is_subtype(name.class, own.class)
+                || is_interface())
+    }
+
     /// What callers give for a parameter, with the caller.
     pub(crate) fn given(&self, method: MethodId, position: u16) -> Vec<(MethodId, &'f Argument)> {
-        let name = self.program.method_name(method);
         let mut given = Vec::new();
         for caller in self.calls.callers(method) {
             for event in self.outline(*caller).into_iter().flat_map(|outline| &outline.events) {
                 let arguments = match &event.action {
-                    Action::Call { method: called, arguments, .. }
-                        if called.name == name.name && called.descriptor == name.descriptor =>
-                    {
-                        arguments
-                    }
-                    Action::Lambda { method: made, arguments, .. }
-                        if made.name == name.name && made.descriptor == name.descriptor =>
-                    {
-                        arguments
-                    }
+                    Action::Call { method: called, arguments, .. } if self.may_mean(*called, method) => arguments,
+                    Action::Lambda { method: made, arguments, .. } if self.may_mean(*made, method) => arguments,
                     _ => continue,
                 };
                 given.extend(arguments.get(usize::from(position)).map(|argument| (*caller, argument)));

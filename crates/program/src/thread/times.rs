@@ -126,17 +126,14 @@ fn called(
 
 /// Whether the code of one method calls another one in two places, or again and again.
 fn calls_twice(finder: &Finder<'_>, caller: MethodId, method: MethodId) -> bool {
-    let name = finder.program.method_name(method);
     let mut count = 0;
     for event in finder.outline(caller).into_iter().flat_map(|outline| &outline.events) {
         match &event.action {
-            Action::Call { method: called, .. } if called.name == name.name && called.descriptor == name.descriptor => {
+            Action::Call { method: called, .. } if finder.may_mean(*called, method) => {
                 count += if event.in_loop { 2 } else { 1 };
             }
             // Who gets a function may call it again and again.
-            Action::Lambda { method: made, .. } if made.name == name.name && made.descriptor == name.descriptor => {
-                count += 2;
-            }
+            Action::Lambda { method: made, .. } if finder.may_mean(*made, method) => count += 2,
             _ => {}
         }
     }

@@ -110,6 +110,11 @@ impl Orders {
         }
         for (index, event) in outline.events.iter().enumerate() {
             let id = EventId(index as u32);
+            // A function that is only made to be started does not run here.
+            let at = At { method, event: id };
+            if starts.lambdas.contains(&at) && finder.runner(at).is_none() {
+                continue;
+            }
             let all = called(finder, graph, method, &event.action);
             if all.is_empty() {
                 continue;
@@ -121,7 +126,7 @@ impl Orders {
             }
             match &event.action {
                 Action::Lambda { .. } => {
-                    let is_run = finder.runner(At { method, event: id }).is_some();
+                    let is_run = finder.runner(at).is_some();
                     matter.into_iter().for_each(|callee| add(&mut made, id, Act::Lambda(callee, is_run)));
                 }
                 _ => add(&mut made, id, Act::Call(matter)),

@@ -12,7 +12,7 @@ use flow::{Act, Here, Method};
 
 use super::bits::Bits;
 use super::reach::{Graph, Rows};
-use super::site::Sites;
+use super::site::{Site, Sites};
 use super::task::{At, Finder};
 use super::{Entry, EntryId, EntryKind, Ordered};
 use crate::class::MethodId;
@@ -33,6 +33,8 @@ pub(super) struct Starts<'s> {
     pub(super) entries_of: &'s [Vec<EntryId>],
     pub(super) entries: &'s [Entry],
     pub(super) rows: &'s Rows,
+    /// Where functions are made that are started.
+    pub(super) lambdas: &'s FxHashSet<At>,
 }
 
 /// What may be running when a process comes to a method.
@@ -62,6 +64,8 @@ pub(super) struct Orders {
     /// By entry.
     sites_of: Vec<Vec<usize>>,
     is_scoped: Vec<bool>,
+    /// By site: those that are over when what is started here begins.
+    after: Vec<Bits>,
     /// By site: whether it is also reached by a call with many targets, which is not followed here.
     is_hidden: Vec<bool>,
     methods: FxHashMap<MethodId, Method>,
@@ -82,6 +86,7 @@ impl Orders {
             is_of_many: starts.sites.starts.iter().map(|site| site.times == Times::ManyAtOnce).collect(),
             sites_of: vec![Vec::new(); starts.entries.len()],
             is_scoped: starts.sites.starts.iter().map(|site| site.is_scoped).collect(),
+            after: starts.sites.starts.iter().map(|site| ended_before(site, starts.sites)).collect(),
             is_hidden: starts.sites.starts.iter().map(|site| hidden[site.at.method.index()]).collect(),
             ..Orders::default()
         };
@@ -352,8 +357,10 @@ impl Orders {
         let is_free = |started: &[usize], running: &[usize]| {
             started.iter().all(|site| {
                 let before = process.0.before[*site].as_ref();
-                let is_running =
-                    |other: &usize| before.is_some_and(|state| state.contains(*other)) || is_with(*site, *other);
+                let is_running = |other: &usize| {
+                    let is_over = self.after[*site].contains(*other);
+                    before.is_some_and(|state| state.contains(*other) && !is_over) || is_with(*site, *other)
+                };
                 before.is_some() && !running.iter().any(is_running)
             })
         };
@@ -363,6 +370,16 @@ impl Orders {
     pub(super) fn started_by(&self, process: EntryId) -> &[EntryId] {
         self.by_entry.get(&process).map_or(&[], |index| &self.processes[*index].started)
     }
+}
+
+/// The sites that what is started at one waits for.
+fn ended_before(site: &Site, sites: &Sites) -> Bits {
+    let mut ended = Bits::default();
+    if let Some(after) = &site.after {
+        let over = sites.starts.iter().enumerate().filter(|(_, start)| after.is_of(start));
+        over.for_each(|(index, _)| ended.insert(index));
+    }
+    ended
 }
 
 /// Methods that start or join, and those that call them.
