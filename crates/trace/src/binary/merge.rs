@@ -348,6 +348,10 @@ impl Merger {
 
     #[inline]
     fn wake_all(&mut self, threads: &mut Vec<ThreadId>) {
+        // Nearly always nobody waits, and even to go over nobody costs something.
+        if threads.is_empty() {
+            return;
+        }
         for thread in threads.drain(..) {
             if let Some(Some(stream)) = self.streams.get_mut(thread.0 as usize) {
                 stream.queued = true;
