@@ -8,6 +8,7 @@ use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline
 use program::summary::{Access, AccessId, Root};
 
 use super::rules::{Looking, Stale, Use};
+use super::way::Way;
 use crate::threads::run_at_once;
 
 impl Looking<'_> {
@@ -132,7 +133,7 @@ impl Looking<'_> {
             access.event == id
                 && access.is_write
                 && !access.is_compound
-                && !access.value.is_empty()
+                && (!access.value.is_empty() || self.way_of(access) == Some(Way::Up))
                 && self.shared(access).is_some()
         };
         self.summary.accesses.iter().any(adds) || is_unknown()
