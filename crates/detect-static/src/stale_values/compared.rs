@@ -122,6 +122,11 @@ impl Looking<'_> {
 
     /// Whether a write only takes a value back, or is done because of what was there, by its method or by all who call it.
     fn looks_first(&self, place: &Place, variable: Variable) -> bool {
+        self.is_dropped(place) || self.asks_first(place, variable)
+    }
+
+    /// Whether a write is done because of what was there, by its method or by all who call it.
+    pub(super) fn asks_first(&self, place: &Place, variable: Variable) -> bool {
         let whole = self.whole;
         let Some(there) = Looking::at(whole, place.method) else { return false };
         let write = there.access(place.access);
@@ -130,8 +135,7 @@ impl Looking<'_> {
             looking.summary.accesses.iter().filter(is_it).any(|write| looking.reads(&write.control, variable))
         };
         let callers = whole.calls.callers(place.method);
-        self.is_dropped(place)
-            || asks(&there)
+        asks(&there)
             || !callers.is_empty()
                 && callers.iter().all(|caller| Looking::at(whole, *caller).is_some_and(|caller| asks(&caller)))
     }

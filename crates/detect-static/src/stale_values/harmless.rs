@@ -270,14 +270,7 @@ impl Looking<'_> {
 
     /// Whether somebody writes the variable without asking: then it does not say who may go on.
     fn is_signal(&self, variable: Variable) -> bool {
-        self.whole.variables.writers(variable).iter().any(|place| {
-            let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
-            let write = &summary.accesses[place.access.index()];
-            !write.control.iter().any(|influence| match influence.root {
-                Root::Access(read) => self.variable(&summary.accesses[read.index()]) == Some(variable),
-                Root::Parameter(_) => false,
-            })
-        })
+        self.whole.variables.writers(variable).iter().any(|place| !self.asks_first(place, variable))
     }
 
     /// Whether everybody who writes the variable writes the same number.
@@ -309,8 +302,12 @@ impl Looking<'_> {
         numbers.all(|number| number == Some(first))
     }
 
-    /// Whether something but the write depends on the old value: another write, or a call that others may notice.
+    /// Whether something but the write depends on the old value: another write, a call that others may notice, or what is
+    /// returned.
     pub(super) fn decides_more(&self, stale: &Stale, write: &Access) -> bool {
+        if comes_from(&self.summary.result, stale.read) {
+            return true;
+        }
         let is_other =
             |access: &Access| access.is_write && access.event != write.event && comes_from(&access.control, stale.read);
         if self.summary.accesses.iter().any(is_other) {

@@ -118,11 +118,13 @@ impl Looking<'_> {
     /// thread's own.
     fn is_reserved(&self, stale: &Stale, write: &Access) -> bool {
         let read = self.access(stale.read);
+        let is_field = |access: &Access| matches!(access.member, Member::Field(_) | Member::Static(_));
         let mut changes = self.summary.accesses.iter().filter(|access| {
             access.is_write
                 && access.held.contains(stale.first)
                 && self.variable(access) == Some(stale.variable)
                 && access.event == read.event
+                && (!is_field(access) || self.is_step(access))
                 || access.is_write
                     && access.held.contains(stale.first)
                     && self.variable(access) == Some(stale.variable)
@@ -132,7 +134,8 @@ impl Looking<'_> {
             Use::Decides if self.is_claimed(stale) || self.is_undone(stale, write) => true,
             Use::Decides => changes.any(|change| {
                 // A count that was moved on is set to something else later, whoever has moved it on meanwhile.
-                let is_moved = comes_from(&change.value, stale.read) && matches!(change.member, Member::Field(_));
+                let is_own = comes_from(&change.value, stale.read) || self.counted_on(change).is_some();
+                let is_moved = is_own && is_field(change);
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
             Use::Written if self.is_confirmed(stale, write) => true,

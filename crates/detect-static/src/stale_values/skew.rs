@@ -3,13 +3,14 @@
 //! pass at once.
 
 use program::model::State;
-use program::outline::Member;
+use program::outline::{Member, Name, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 use program::{MethodId, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rules::{Looking, Stale, Use};
+use crate::threads::run_at_once;
 
 /// Pairs of variables: a check of the first decides somewhere whether the second is written; with the methods that do
 /// both, and not by one call.
@@ -91,7 +92,10 @@ impl Looking<'_> {
                 let Root::Access(read) = influence.root else { continue };
                 let access = self.access(read);
                 let Some(variable) = self.shared(access) else { continue };
-                if variable == written || access.event == write.event || access.base.is_unknown() != is_static(access) {
+                if access.event == write.event || access.base.is_unknown() != is_static(access) {
+                    continue;
+                }
+                if variable == written && !self.are_flags_of_two(access, write) {
                     continue;
                 }
                 let first = influence.ended.iter().find(|section| access.held.contains(*section));
@@ -120,6 +124,20 @@ impl Looking<'_> {
         is_told && self.is_taken_back(variable) && self.is_taken_back(written)
     }
 
+    /// `if (partner.isAwake()) self.lieDown();`: the same flag of two objects, of which each thread calls another one its own.
+    fn are_flags_of_two(&self, read: &Access, write: &Access) -> bool {
+        let is_named = |name: &Name| matches!(name.start, Start::Parameter(_)) && !name.is_unknown();
+        let is_flag = |access: &Access| {
+            self.variable(access).and_then(|variable| self.sort(variable, access)) == Some(Sort::Flag)
+        };
+        is_named(&read.base)
+            && is_named(&write.base)
+            && read.base != write.base
+            && is_flag(read)
+            && is_flag(write)
+            && run_at_once(self.whole, self.method, self.method)
+    }
+
     fn sort(&self, variable: Variable, access: &Access) -> Option<Sort> {
         if access.member == Member::State(State::Contents) {
             return Some(Sort::Container);
@@ -136,7 +154,14 @@ impl Looking<'_> {
 
     /// Whether it is written at more than one place: what one does another one undoes.
     fn is_taken_back(&self, variable: Variable) -> bool {
-        self.whole.variables.writers(variable).len() > 1
+        match self.whole.variables.writers(variable) {
+            // A setter sets whatever it is told.
+            [only] => {
+                let summary = self.whole.summaries.summary(only.method);
+                summary.is_some_and(|summary| !summary.accesses[only.access.index()].value.is_empty())
+            }
+            writers => writers.len() > 1,
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline
 use program::summary::{Access, AccessId, Root};
 
 use super::rules::{Looking, Stale, Use};
+use super::way::Way;
 use crate::threads::run_at_once;
 
 impl Looking<'_> {
@@ -55,10 +56,19 @@ impl Looking<'_> {
 
     /// Whether a step is one up or down, and not some other change of what was there.
     fn is_count(&self, step: &Access) -> bool {
-        let program = self.whole.program;
-        if let Member::State(_) = step.member {
-            return self.way_of(step).is_some();
+        match step.member {
+            Member::State(_) => self.way_of(step).is_some(),
+            _ => self.is_moved_by(step, |by| matches!(by, Op::Constant(_))),
         }
+    }
+
+    /// Whether a field is moved up or down by something.
+    pub(super) fn is_step(&self, step: &Access) -> bool {
+        self.is_moved_by(step, |_| true)
+    }
+
+    fn is_moved_by(&self, step: &Access, is_amount: impl Fn(&Op) -> bool) -> bool {
+        let program = self.whole.program;
         let method = self.whole.calls.hierarchy.resolve_name(program, step.spot.method);
         let Some(Ok(Some(body))) = method.map(|method| program.body(method)) else { return false };
         let stored = body.instructions().find_map(|(_, instruction)| match instruction.op {
@@ -66,7 +76,7 @@ impl Looking<'_> {
             _ => None,
         });
         stored.is_some_and(|stored| match *body.op(stored) {
-            Op::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, _, by) => matches!(body.op(by), Op::Constant(_)),
+            Op::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, _, by) => is_amount(body.op(by)),
             _ => false,
         })
     }
@@ -123,7 +133,7 @@ impl Looking<'_> {
             access.event == id
                 && access.is_write
                 && !access.is_compound
-                && !access.value.is_empty()
+                && (!access.value.is_empty() || self.way_of(access) == Some(Way::Up))
                 && self.shared(access).is_some()
         };
         self.summary.accesses.iter().any(adds) || is_unknown()

@@ -5,7 +5,7 @@ use super::influences::Gathering;
 use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::model::{Access, Returns, State, Target};
+use crate::model::{Access, Returns, State};
 use crate::outline::{Action, Argument, EventId, MeetingKind, SectionSet, meetings};
 
 /// Calls further down than this are not asked.
@@ -157,13 +157,18 @@ impl Asking<'_> {
             let (first, second) = (touched(first, &first_given), touched(second, &second_given));
             self.compares(composing, *method, arguments, &first, &second)
         };
+        // What the functions of a stream have read, and what the stream goes over, which its last call reads.
         let is_streamed = || {
-            let asked = |elements: &[usize], root: Root| {
-                elements.contains(&0)
-                    && inside(root).is_some()
-                    && composing.influence[event.index()].iter().any(|influence| influence.root == root)
+            let asked = |root: Root| match root {
+                Root::Access(read) => {
+                    let asking = summary.accesses[read.index()].event;
+                    asking != event && composing.is_stream(asking)
+                }
+                Root::Parameter(_) => false,
             };
-            (asked(&first_given, second) || asked(&second_given, first)) && self.is_stream_of_answers(*method)
+            let goes_over = |root: Root| inside(root).is_some() && touched(root, &[]).contains(&0);
+            let is_one = |one: Root, given: &[usize], other: Root| given.contains(&0) && asked(one) && goes_over(other);
+            composing.is_stream(event) && (is_one(first, &first_given, second) || is_one(second, &second_given, first))
         };
         let is_computed = !is_known
             && (self.is_computation(composing, *method, arguments, &first_given, &second_given)
@@ -173,12 +178,6 @@ impl Asking<'_> {
             return None;
         }
         Some(Met { spot, kind: MeetingKind::Computed })
-    }
-
-    /// Whether a call runs a function on each element of a stream, and goes on with what it says.
-    fn is_stream_of_answers(&self, method: location::MethodName) -> bool {
-        let model = self.calls.model(self.program, method, method.class);
-        model.is_some_and(|model| model.target == Target::Viewed && !model.runs.is_empty())
     }
 
     /// Whether a call of the library holds what one object has against what another one has: `one.equals(other)`.
