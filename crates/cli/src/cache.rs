@@ -6,15 +6,14 @@
 //! never see half of one.
 
 mod answer;
-mod sha256;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
+use sha2::{Digest as _, Sha256};
 
 pub(crate) use answer::Answer;
-use sha256::{Digest, Sha256};
 
 use crate::input::Files;
 use crate::output;
@@ -25,6 +24,8 @@ const MAGIC: &[u8] = b"fissure answer 2\n";
 /// Large files are hashed in parts of this size, in parallel.
 const PART: usize = 1 << 20;
 
+type Digest = [u8; 32];
+
 /// Everything that an answer depends on, as one number.
 #[derive(PartialEq, Eq)]
 pub(crate) struct Key(Digest);
@@ -33,7 +34,7 @@ impl Key {
     /// For the program that is running, and these settings.
     pub(crate) fn new(settings: &[String]) -> std::io::Result<Key> {
         let own = fs::read(std::env::current_exe()?)?;
-        let mut hash = Sha256::new();
+        let mut hash = Hash::default();
         hash.field(MAGIC);
         hash.field(&of_content(&own));
         hash.field(env!("CARGO_PKG_VERSION").as_bytes());
@@ -44,7 +45,7 @@ impl Key {
     /// The same with what is in these files, in this order.
     pub(crate) fn with(self, files: &Files) -> Key {
         let of_file = |path: &PathBuf| {
-            let mut hash = Sha256::new();
+            let mut hash = Hash::default();
             hash.field(path.as_os_str().as_encoded_bytes());
             match fs::read(path) {
                 Ok(bytes) => hash.field(&of_content(&bytes)),
@@ -54,7 +55,7 @@ impl Key {
             hash.finish()
         };
         let all: Vec<Digest> = files.paths.par_iter().map(of_file).collect();
-        let mut hash = Sha256::new();
+        let mut hash = Hash::default();
         hash.field(&self.0);
         hash.field(&(all.len() as u64).to_le_bytes());
         all.iter().for_each(|file| hash.field(file));
@@ -66,9 +67,29 @@ impl Key {
     }
 }
 
+/// A hash over several fields.
+#[derive(Default)]
+struct Hash(Sha256);
+
+impl Hash {
+    fn of(bytes: &[u8]) -> Digest {
+        Sha256::digest(bytes).into()
+    }
+
+    /// Adds bytes with their number before them, so that no two lists of fields look alike.
+    fn field(&mut self, bytes: &[u8]) {
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+    }
+
+    fn finish(self) -> Digest {
+        self.0.finalize().into()
+    }
+}
+
 fn of_content(bytes: &[u8]) -> Digest {
-    let parts: Vec<Digest> = bytes.par_chunks(PART).map(Sha256::of).collect();
-    let mut hash = Sha256::new();
+    let parts: Vec<Digest> = bytes.par_chunks(PART).map(Hash::of).collect();
+    let mut hash = Hash::default();
     parts.iter().for_each(|part| hash.field(part));
     hash.finish()
 }
@@ -119,14 +140,14 @@ impl Cache {
 /// Magic, key, hash of what follows, answer.
 fn sealed(key: &Key, answer: &Answer) -> Vec<u8> {
     let body = answer.write();
-    [MAGIC, &key.0, &Sha256::of(&body), &body].concat()
+    [MAGIC, &key.0, &Hash::of(&body), &body].concat()
 }
 
 /// The answer's bytes, if all of them are as they were written, for this key.
 fn unsealed<'b>(key: &Key, bytes: &'b [u8]) -> Option<&'b [u8]> {
     let rest = bytes.strip_prefix(MAGIC)?.strip_prefix(&key.0)?;
     let (hash, body) = rest.split_first_chunk::<32>()?;
-    (Sha256::of(body) == *hash).then_some(body)
+    (Hash::of(body) == *hash).then_some(body)
 }
 
 #[cfg(test)]
