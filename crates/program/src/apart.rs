@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 
 use crate::class::{FieldId, MethodId};
 use crate::ir::{Body, Op, Value};
+use crate::model::numbers::{THREAD, THREAD_NAME};
 use crate::outline::{Action, Event, Key, KeyStart, Member, Name, NameStep, Outline, Start};
 use crate::summary::{Access, Spot};
 use crate::thread::{EntryId, EntryKind, Many};
@@ -74,7 +75,7 @@ impl Whole<'_> {
 
     /// What may tell the part that an access touches.
     fn parts(&self, access: &Access) -> Parts {
-        let is_given = |key: &&Key| matches!(key.start, KeyStart::Parameter(_));
+        let is_given = |key: &&Key| matches!(key.start, KeyStart::Parameter(_) | KeyStart::Thread);
         let mut parts: Parts = access.keys.iter().filter(is_given).copied().map(Own::Key).collect();
         // Different objects stand at different positions.
         parts.extend(access.base.steps.iter().filter_map(|step| match step {
@@ -98,7 +99,18 @@ impl Whole<'_> {
     /// Whether each task has another part.
     fn are_different(&self, run: MethodId, own: Own) -> bool {
         let is_object = matches!(own, Own::Object(_));
+        let is_thread = || {
+            let class = self.program.header(self.program.class_of(run)).name;
+            self.program.is_subtype(class, self.program.names.class(THREAD))
+        };
         let field = match own {
+            // Threads have different names, unless somebody is out for confusion.
+            Own::Key(Key { start: KeyStart::Thread, .. }) => return true,
+            Own::Key(Key { start: KeyStart::Parameter(0), field: Some(name) })
+                if self.program.names.text(name) == THREAD_NAME =>
+            {
+                return is_thread();
+            }
             Own::Key(Key { start: KeyStart::Parameter(position), field: None }) => {
                 return self.program.method(run).access.is_synthetic() && differ(&self.captured(run, position));
             }

@@ -73,6 +73,7 @@ impl<'r> Readable<'r> {
             KeyStart::Parameter(0) if !self.program.method(self.id).access.is_static() => Some("this".to_owned()),
             KeyStart::Parameter(position) => Some(self.parameter(position)),
             KeyStart::Local(register) => self.local(register),
+            KeyStart::Thread => Some("Thread.currentThread().getName()".to_owned()),
             KeyStart::Result(_) | KeyStart::Element(_) | KeyStart::Touched => None,
         };
         let start = start.unwrap_or_else(|| "…".to_owned());

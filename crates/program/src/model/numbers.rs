@@ -1,6 +1,6 @@
 //! Calls by which a key leads to a place: look-ups, hashes, sizes and boxes.
 
-use location::{MethodName, Names};
+use location::{FieldName, MethodName, Names};
 
 /// Classes that find things by key or position.
 fn is_container(class: &str) -> bool {
@@ -36,4 +36,13 @@ pub(crate) fn is_box(names: &Names, method: MethodName) -> bool {
         class,
         "java/lang/Integer" | "java/lang/Long" | "java/lang/Short" | "java/lang/Byte" | "java/lang/Character"
     ) && (name == "valueOf" || name.ends_with("Value"))
+}
+
+pub(crate) const THREAD: &str = "java/lang/Thread";
+
+/// What stands for the name or number of a thread, as if it were a field of it.
+pub(crate) const THREAD_NAME: &str = "getName()";
+
+pub(crate) fn is_thread_name(names: &Names, field: FieldName) -> bool {
+    names.text(field.name) == THREAD_NAME
 }

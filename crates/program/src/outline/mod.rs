@@ -32,6 +32,7 @@ pub use shared::{Shared, Steps};
 use crate::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::State;
+use crate::model::numbers::is_thread_name;
 
 /// Number of an event in [`Outline::events`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -118,6 +119,8 @@ pub enum KeyStart {
     Element(EventId),
     /// Some other register.
     Local(u32),
+    /// The name of the thread that runs.
+    Thread,
     /// The key of what is touched, whatever it is called.
     Touched,
 }
@@ -133,11 +136,13 @@ impl Key {
             Start::Result(event) => KeyStart::Result(event),
             Start::Element(event) => KeyStart::Element(event),
             Start::Local(register) => KeyStart::Local(register),
+            Start::Static(field) if is_thread_name(&program.names, field) => KeyStart::Thread,
             Start::Static(_) | Start::Class(_) | Start::New(_) | Start::Unknown => return None,
         };
+        let is_fixed = |field: FieldName| is_thread_name(&program.names, field) || program.is_final_field(field);
         match &*name.steps {
             [] => Some(Key { start, field: None }),
-            [NameStep::Field(field)] if program.is_final_field(*field) => Some(Key { start, field: Some(field.name) }),
+            [NameStep::Field(field)] if is_fixed(*field) => Some(Key { start, field: Some(field.name) }),
             _ => None,
         }
     }
@@ -155,13 +160,16 @@ impl Key {
     pub(crate) fn in_caller(self, given: impl FnOnce(u16) -> Option<Key>) -> Option<Key> {
         match self.start {
             KeyStart::Parameter(position) => given(position)?.then(self.field),
-            KeyStart::Touched => Some(self),
+            KeyStart::Thread | KeyStart::Touched => Some(self),
             KeyStart::Result(_) | KeyStart::Element(_) | KeyStart::Local(_) => None,
         }
     }
 
     /// A caller's key from the side of a callee that is given these arguments.
     pub(crate) fn in_callee(self, program: &Program, arguments: &[Argument]) -> Option<Key> {
+        if self.start == KeyStart::Thread {
+            return Some(self);
+        }
         (0u16..).zip(arguments).find_map(|(position, argument)| {
             let given = Key::of(program, &argument.name)?;
             let start = KeyStart::Parameter(position);

@@ -36,6 +36,7 @@ impl Composing<'_, '_> {
         };
         let mut is_known = false;
         self.influence[id.index()] = Influences::default();
+        self.name_thread(id, method, arguments);
         if kind == CallKind::Interface
             && let Some([Object::Parameter(parameter)]) = arguments.first().map(|first| first.objects.as_slice())
         {

@@ -22,6 +22,7 @@ mod order;
 mod returned;
 mod summaries;
 mod taken;
+mod thread_name;
 mod through;
 mod uses;
 mod waits;
