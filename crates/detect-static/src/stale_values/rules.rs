@@ -3,7 +3,7 @@
 use program::model::State;
 use program::outline::{Member, Name, Object, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{Cover, HeldLock, LockKind, MethodId, Place, Relation, Variable, Whole};
+use program::{Cover, HeldLock, LockKind, MethodId, Place, Program, Relation, Variable, Whole};
 
 use super::orphaned::Dropped;
 use super::skew::Decided;
@@ -95,6 +95,7 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
     for stale in found {
         let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
+            && !is_printed(whole.program, stale.written)
             && looking.is_wrong(&stale, belong_together)
             && looking.standing(&stale, is_crosswise(&stale)) == wanted
         {
@@ -102,6 +103,12 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
         }
     }
     kept
+}
+
+/// Whether what is written there is only read by people.
+fn is_printed(program: &Program, variable: Variable) -> bool {
+    let Variable::Held(field) = variable else { return false };
+    matches!(program.names.text(program.field(field).descriptor), "Ljava/io/PrintStream;" | "Ljava/io/PrintWriter;")
 }
 
 impl<'l> Looking<'l> {
