@@ -11,7 +11,7 @@ use super::paper::left;
 use super::rules::is_known;
 use super::views::{Item, Pair, common};
 use crate::stale_values::is_by_habit;
-use crate::threads::{is_shared, run_at_once};
+use crate::threads::{is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +67,10 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     for flow in asking.positions().into_iter().chain(asking.reentered()) {
         let read = &summary.accesses[flow.read.index()];
         let Some(variable) = Variable::of(whole.program, read) else { continue };
-        if found.iter().any(|(_, told)| *told == variable) {
+        let target = Variable::of(whole.program, &summary.accesses[flow.target.index()]);
+        if found.iter().any(|(_, told)| *told == variable)
+            || target.is_some_and(|target| is_printed(whole.program, target))
+        {
             continue;
         }
         if let Some(writer) = asking.mistake(&flow, read, &summary.accesses[flow.target.index()]) {

@@ -3,12 +3,12 @@
 use program::model::State;
 use program::outline::{Member, Name, Object, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
-use program::{Cover, HeldLock, LockKind, MethodId, Place, Program, Relation, Variable, Whole};
+use program::{Cover, HeldLock, LockKind, MethodId, Place, Relation, Variable, Whole};
 
 use super::orphaned::Dropped;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, skew};
-use crate::threads::{is_of_this, is_owned, is_part, run_at_once};
+use crate::threads::{is_of_this, is_owned, is_part, is_printed, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -103,12 +103,6 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
         }
     }
     kept
-}
-
-/// Whether what is written there is only read by people.
-fn is_printed(program: &Program, variable: Variable) -> bool {
-    let Variable::Held(field) = variable else { return false };
-    matches!(program.names.text(program.field(field).descriptor), "Ljava/io/PrintStream;" | "Ljava/io/PrintWriter;")
 }
 
 impl<'l> Looking<'l> {
