@@ -1,8 +1,6 @@
 //! Units cut from text traces, and the plain twin of the search: every other thread's accesses, tried one by one.
 
-use std::collections::BTreeSet;
-
-use finding::{Evidence, Finding, Severity, Suspicion, rules};
+use finding::{Evidence, Finding, Suspicion, rules};
 use location::{MethodPlace, Place};
 use trace::Reader;
 
@@ -19,22 +17,7 @@ fn at(name: &str, pc: u32) -> Place {
 
 /// `m` ought to be atomic from any of `first` to any of `second`.
 fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
-    let finding = Finding {
-        rule: &rules::STALE_VALUE,
-        evidence: Evidence::Pattern,
-        severity: Severity::Error,
-        detectors: BTreeSet::from(["stale-values"]),
-        message: String::new(),
-        method: method("m"),
-        variables: BTreeSet::new(),
-        locks: BTreeSet::new(),
-        steps: Vec::new(),
-        interleaving: Vec::new(),
-        fix: String::new(),
-        count: 1,
-        executions: 0,
-        sections: None,
-    };
+    let finding = Finding::suspected(&rules::STALE_VALUE, "stale-values", method("m"), String::new());
     let (first, second) = (first.to_vec(), second.to_vec());
     let least = Evidence::Predicted;
     Suspicion { finding, first, second, is_told, least, is_one_variable: false, is_split: false }
