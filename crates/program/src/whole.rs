@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
 use classfile::CallKind;
+use location::FieldName;
 
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
-use crate::class::{MethodId, Program, Unreadable};
+use crate::class::{ClassId, MethodId, Program, Unreadable};
 use crate::cover::Cover;
 use crate::ir::Body;
 use crate::latch::Signal;
@@ -231,12 +232,32 @@ fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
     let on_containers =
         program.methods().filter(|method| reached[method.index()] && calls.uses_library(program, *method));
     let asking = sections.iter().copied().chain(on_containers);
-    for class in asking.map(|method| program.class_of(method)).collect::<BTreeSet<_>>() {
+    let mut holders: BTreeSet<ClassId> = asking.map(|method| program.class_of(method)).collect();
+    let summarised = program.methods().filter(|method| reached[method.index()]);
+    holders.extend(summarised.flat_map(|method| receivers(program, calls, method)));
+    for class in holders {
         for method in program.methods_of(class) {
             reached[method.index()] |= initialisers.contains(&program.method(method).name);
         }
     }
     reached
+}
+
+/// The classes with a final field that a method reads where its code calls what several classes have: what the field
+/// holds may tell which of them runs.
+fn receivers(program: &Program, calls: &Calls, method: MethodId) -> Vec<ClassId> {
+    let called = calls.made_by(method).iter().filter(|(kind, called)| {
+        matches!(kind, CallKind::Virtual | CallKind::Interface)
+            && calls.targets(program, *kind, *called).known().len() > 1
+    });
+    let called: Vec<&str> = called.map(|(_, called)| program.names.text(called.class.0)).collect();
+    let is_called = |field: &FieldName| {
+        let class = program.names.text(field.descriptor).strip_prefix('L').and_then(|class| class.strip_suffix(';'));
+        class.is_some_and(|class| called.contains(&class))
+    };
+    let fields = calls.reads(method).iter().filter(|field| !called.is_empty() && is_called(field));
+    let finals = fields.filter(|field| program.is_final_field(**field));
+    finals.filter_map(|field| program.resolve_field(*field)).map(|field| program.class_of_field(field)).collect()
 }
 
 /// Marks what can be reached from `edge` in so many steps.

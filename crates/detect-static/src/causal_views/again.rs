@@ -89,7 +89,7 @@ fn are_two(whole: &Whole<'_>, method: MethodId, first: &Access, second: &Access)
 }
 
 /// Whether an access touches one element, not the whole.
-fn is_part(access: &Access) -> bool {
+pub(super) fn is_part(access: &Access) -> bool {
     access.member == Member::Elements || (access.is_keyed && matches!(access.member, Member::State(_)))
 }
 
@@ -157,7 +157,7 @@ impl Asking<'_> {
     }
 
     /// Whether neither section lasts until the other access.
-    fn are_held_apart(&self, first: AccessId, second: AccessId) -> bool {
+    pub(super) fn are_held_apart(&self, first: AccessId, second: AccessId) -> bool {
         let (a, b) = (self.access(first), self.access(second));
         if first == second {
             return !a.held.is_empty();
@@ -173,7 +173,7 @@ impl Asking<'_> {
     }
 
     /// Whether two calls ask for different elements.
-    fn are_other_elements(&self, first: &Access, second: &Access) -> bool {
+    pub(super) fn are_other_elements(&self, first: &Access, second: &Access) -> bool {
         let given = |access: &Access| match &self.outline.events[access.event.index()].action {
             Action::Call { arguments, .. } => Some(arguments.as_slice()),
             _ => None,

@@ -50,8 +50,11 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         Some(_) => step(Thread::a(), at(first), "nothing keeps others out from here on".to_owned()),
     }
     let earlier = if other.spot.pc <= also.spot.pc { other } else { also };
-    let theirs = if torn.other.first == torn.other.second {
+    let is_replaced = torn.kind == Kind::Read && torn.other.first == torn.other.second;
+    let theirs = if is_replaced {
         format!("`{x}` replaced as a whole")
+    } else if torn.other.first == torn.other.second {
+        format!("all of `{x}` read in one section")
     } else if x == y {
         format!("two of `{x}` {by_other} in one section")
     } else {
@@ -80,16 +83,18 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         Kind::Write => {
             step(Thread::b(), places.spot(&torn.met.spot), met.to_owned());
             step(Thread::a(), at(second), last);
-            format!("another thread may see `{x}` as after (1) and `{y}` as before (5)")
+            match x == y {
+                true => format!("another thread may see one of `{x}` as after (1) and another one as before (5)"),
+                false => format!("another thread may see `{x}` as after (1) and `{y}` as before (5)"),
+            }
         }
     };
     let (from, to) = match torn.kind {
         Kind::Read => (1, 4),
         Kind::Write => (1, 5),
     };
-    let is_replaced = torn.other.first == torn.other.second;
     let fix = match (alone(one, first), alone(two, second)) {
-        _ if is_replaced && torn.kind == Kind::Read => {
+        _ if is_replaced => {
             format!("read `{x}` once, into a local variable, and take both parts from there")
         }
         (None, None) if lock == again => words.hold(one, from, to, torn.kind == Kind::Write),

@@ -18,6 +18,7 @@
 mod again;
 mod chain;
 mod explain;
+mod moved;
 pub(crate) mod paper;
 mod rules;
 mod stale;
@@ -45,12 +46,13 @@ fn check(whole: &Whole<'_>, options: &Options) -> Checked {
 fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
     let joints = views::Joints::of(whole);
     let doubles = again::Doubles::of(whole);
+    let sums = moved::Sums::of(whole);
     whole.threads();
     let methods: Vec<MethodId> = whole.program.methods().collect();
     methods
         .par_iter()
         .flat_map_iter(|method| {
-            let torn = rules::torn(whole, &joints, &doubles, *method);
+            let torn = rules::torn(whole, &joints, &doubles, &sums, *method);
             let weighed = |told: Option<Finding>, is_weak: bool| match is_weak {
                 false => told,
                 true => told.filter(|_| notes).map(|told| Finding { severity: Severity::Note, ..told }),

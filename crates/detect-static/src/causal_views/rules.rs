@@ -1,11 +1,12 @@
 //! Which pairs of sections tear apart what another section takes as one.
 
-use program::outline::{Action, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
+use program::outline::{Action, EventId, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
 use program::thread::{At, EntryId, Ordered};
 use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
+use super::moved::{self, Sums};
 use super::views::{Item, Joint, Joints, Pair, common, view};
 use crate::threads::{is_owned, is_shared, run_at_once};
 
@@ -34,7 +35,7 @@ pub(super) struct Torn {
 }
 
 /// The torn pairs of one method: one for each two variables.
-pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, doubles: &Doubles, method: MethodId) -> Vec<Torn> {
+pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, doubles: &Doubles, sums: &Sums, method: MethodId) -> Vec<Torn> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
     if summary.sections.is_empty() {
@@ -61,7 +62,8 @@ pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, doubles: &Doubles, method
             }
         }
     }
-    found.into_iter().map(|(torn, _)| torn).chain(again::torn(&asking, doubles)).collect()
+    let of_elements = again::torn(&asking, doubles).into_iter().chain(moved::torn(&asking, sums));
+    found.into_iter().map(|(torn, _)| torn).chain(of_elements).collect()
 }
 
 pub(super) struct Asking<'a> {
@@ -222,13 +224,30 @@ impl Asking<'_> {
             let summary = self.whole.summaries.summary(method);
             summary.is_some_and(|summary| summary.accesses.iter().any(|access| is_other(&access)))
         };
-        // Where a caller writes the one, it writes the other by the same call or in the same section.
+        // Where something that is called here writes both, whatever it does apart is its own business.
+        let is_passed_on = |spot: &Spot| {
+            let own = self.summary.accesses.iter().filter(|access| access.is_write && access.spot == *spot);
+            own.into_iter()
+                .any(|access| self.summary.accesses.iter().any(|other| is_other(&other) && other.event == access.event))
+        };
+        // Where a caller writes the one, it writes the other by the same call or in the same section; or, where writes
+        // apart are asked about, one after the other.
         let writes_both = |caller: MethodId, spot: &Spot| {
             let Some(summary) = self.whole.summaries.summary(caller) else { return false };
+            let Some(outline) = self.whole.summaries.outline(caller) else { return false };
+            let in_turn = |one: EventId, other: EventId| {
+                but.is_some()
+                    && !is_passed_on(spot)
+                    && (outline.may_follow(one, other) || outline.may_follow(other, one))
+            };
             let mut own = summary.accesses.iter().filter(|access| access.is_write && access.spot == *spot);
             own.all(|access| {
                 let mut others = summary.accesses.iter().filter(is_other);
-                others.any(|other| other.event == access.event || !common(access, other).is_empty())
+                others.any(|other| {
+                    other.event == access.event
+                        || !common(access, other).is_empty()
+                        || in_turn(access.event, other.event)
+                })
             })
         };
         let is_part = |method: MethodId, spot: &Spot| {
@@ -362,7 +381,7 @@ impl Asking<'_> {
     }
 
     /// Both change what is there, and by the same value.
-    fn moves(&self, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+    pub(super) fn moves(&self, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
         let updates = |write: (AccessId, &Item)| {
             let access = self.access(write.0);
             matches!(access.member, Member::State(_))
@@ -402,7 +421,7 @@ impl Asking<'_> {
     }
 
     /// Whether both happen in one run of the method.
-    fn may_follow(&self, first: &Access, second: &Access) -> bool {
+    pub(super) fn may_follow(&self, first: &Access, second: &Access) -> bool {
         let block = |access: &Access| self.outline.events[access.event.index()].block as usize;
         let (from, to) = (block(first), block(second));
         if from == to {

@@ -32,7 +32,13 @@ pub struct Holdings {
 }
 
 impl Holdings {
-    pub(super) fn of<'o>(program: &Program, calls: &Calls, outlines: impl Iterator<Item = &'o Outline>) -> Holdings {
+    /// What is stored to the fields that these methods store to, by them or by methods that have no outline.
+    pub(super) fn of<'o>(
+        program: &Program,
+        calls: &Calls,
+        outlines: impl Iterator<Item = &'o Outline>,
+        is_unseen: impl Fn(MethodId) -> bool + Sync,
+    ) -> Holdings {
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
         let mut kept = FxHashMap::default();
@@ -62,6 +68,13 @@ impl Holdings {
                 };
                 agree(&mut fields, field, holding);
             }
+        }
+        let is_held = |field: FieldName| program.resolve_field(field).filter(|field| fields.contains_key(field));
+        let writes =
+            |method: MethodId| is_unseen(method) && calls.writes(method).iter().any(|field| is_held(*field).is_some());
+        let others = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_held));
+        for (field, holding) in others.into_iter().flatten().flatten() {
+            agree(&mut fields, field, holding);
         }
         fields.retain(|_, holding| *holding != Holding::default());
         Holdings { fields, foreign, kept, handles: handles(program, calls) }

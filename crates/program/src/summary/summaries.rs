@@ -51,7 +51,8 @@ impl Summaries {
         }
         let holdings = Holdings::default();
         let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings };
-        all.holdings = Holdings::of(program, calls, program.methods().filter_map(|method| all.outline(method)));
+        let outlined = program.methods().filter_map(|method| all.outline(method));
+        all.holdings = Holdings::of(program, calls, outlined, |method| all.outline(method).is_none());
         all.summaries.resize_with(count, || None);
         for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
             let done: Vec<Vec<(MethodId, Summary)>> =

@@ -1,0 +1,124 @@
+//! Torn writes of one variable: something is taken from one element of a container or array and given to another one, each in
+//! a section of its own, while another section puts all elements together. It may find what is moved in neither.
+
+use program::outline::{Action, MeetingKind, Outline, OutlineSection};
+use program::summary::{Access, AccessId, Met, Summary};
+use program::{LockKind, MethodId, Variable, Whole};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::again::is_part;
+use super::rules::{Asking, Kind, Torn, is_known};
+use super::views::{Item, Joint, own};
+use crate::threads::{is_owned, is_shared};
+
+/// More sections that put the elements of the same together than this are not kept.
+const MAX_SUMS: usize = 8;
+
+/// Sections that go over a container or array and make one value of what they find.
+pub(super) struct Sums(FxHashMap<Variable, Vec<(Joint, Met)>>);
+
+impl Sums {
+    pub(super) fn of(whole: &Whole<'_>) -> Sums {
+        let methods: Vec<MethodId> = whole.program.methods().collect();
+        let found: Vec<(Variable, Joint, Met)> =
+            methods.par_iter().flat_map_iter(|method| sums(whole, *method)).collect();
+        let mut all: FxHashMap<Variable, Vec<(Joint, Met)>> = FxHashMap::default();
+        for (variable, joint, met) in found {
+            let known = all.entry(variable).or_default();
+            if known.len() < MAX_SUMS {
+                known.push((joint, met));
+            }
+        }
+        Sums(all)
+    }
+}
+
+fn sums(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint, Met)> {
+    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
+    let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
+    let reads = summary.accesses.iter().enumerate().filter(|(_, access)| !access.is_write);
+    let over_all = reads.filter(|(_, access)| is_over_all(summary, outline, access));
+    let found = over_all.filter_map(|(index, access)| {
+        let (variable, id) = (own(whole, access)?, AccessId(index as u32));
+        let met = match is_total(whole, outline, access) {
+            true => Met { spot: access.spot, kind: MeetingKind::Computed },
+            false => whole.summaries.meeting(whole.program, &whole.calls, method, id, id)?,
+        };
+        Some((variable, Joint { method, first: id, second: id }, met))
+    });
+    found.collect()
+}
+
+/// Whether a section of the method itself is open while one element after the other is read.
+fn is_over_all(summary: &Summary, outline: &Outline, access: &Access) -> bool {
+    let block = outline.events[access.event.index()].block as usize;
+    let lasts = |own: &OutlineSection| {
+        let is_end = |block: usize| own.ends.iter().any(|(end, _)| *end as usize == block);
+        outline.reached_from(access.event, is_end)[block]
+    };
+    access.held.iter().any(|section| {
+        let around = &summary.sections[section];
+        let is_own = |own: &&OutlineSection| own.pc == around.spot.pc && own.is_method == around.is_method;
+        let own = outline.sections.iter().filter(|_| around.call.is_none() && around.kind != LockKind::Own);
+        own.filter(is_own).any(|own| !is_part(access) || lasts(own))
+    })
+}
+
+/// Whether a read is the end of a stream that makes one number of all elements.
+fn is_total(whole: &Whole<'_>, outline: &Outline, access: &Access) -> bool {
+    let Action::Call { method, .. } = &outline.events[access.event.index()].action else { return false };
+    let names = &whole.program.names;
+    names.text(method.class.0).starts_with("java/util/stream/")
+        && matches!(names.text(method.name), "sum" | "average" | "reduce" | "collect")
+}
+
+/// The torn writes of elements in one method: one for each variable.
+pub(super) fn torn(asking: &Asking<'_>, sums: &Sums) -> Vec<Torn> {
+    let mut writes = asking.touched(Kind::Write);
+    writes.retain(|(access, item)| is_part(asking.access(*access)) && sums.0.contains_key(&item.variable));
+    let mut found: Vec<(Torn, Variable)> = Vec::new();
+    for (index, first) in writes.iter().enumerate() {
+        for second in &writes[index + 1..] {
+            let variable = first.1.variable;
+            if first.1 == second.1 && found.iter().all(|(_, told)| *told != variable) {
+                let torn = asking.moved((first.0, &first.1), (second.0, &second.1), &sums.0[&variable]);
+                found.extend(torn.map(|torn| (torn, variable)));
+            }
+        }
+    }
+    found.into_iter().map(|(torn, _)| torn).collect()
+}
+
+impl Asking<'_> {
+    fn moved(&self, first: (AccessId, &Item), second: (AccessId, &Item), sums: &[(Joint, Met)]) -> Option<Torn> {
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        let are_two = match a.keys.is_empty() || b.keys.is_empty() {
+            true => self.are_other_elements(a, b),
+            false => a.event != b.event && a.keys != b.keys,
+        };
+        // A call that takes and gives is a change of its own.
+        let does_both = |access: &Access| {
+            let is_other = |other: &Access| {
+                other.is_write
+                    && other.event == access.event
+                    && other.spot != access.spot
+                    && other.member == access.member
+            };
+            self.summary.accesses.iter().any(|other| is_other(other) && other.base.same(&access.base))
+        };
+        let is_one_change = are_two
+            && !does_both(a)
+            && !does_both(b)
+            && is_known(&a.base)
+            && is_known(&b.base)
+            && self.are_held_apart(first.0, second.0)
+            && self.may_follow(a, b)
+            && self.moves(first, second);
+        let may_be_seen = |(other, _): &&(Joint, Met)| self.may_interfere(a, b, other) && self.runs_with(a, b, other);
+        let (other, met) = sums.iter().filter(|_| is_one_change).find(may_be_seen)?;
+        let is_shared = is_shared(self.whole, first.1.variable) && !is_owned(self.whole, self.method, a);
+        let torn = Torn { kind: Kind::Write, first: first.0, second: second.0, other: *other, met: *met };
+        is_shared.then_some(torn)
+    }
+}
