@@ -100,6 +100,11 @@ impl Holdings {
         program.resolve_field(field).and_then(|field| self.kept.get(&field).copied())
     }
 
+    /// By final field: the parameter of the only constructor that is kept there as it is.
+    pub(super) fn all_kept(&self) -> &FxHashMap<FieldId, u16> {
+        &self.kept
+    }
+
     /// What these fields hold, from the methods alone that store to them.
     pub fn of_fields(program: &Program, calls: &Calls, wanted: &FxHashSet<FieldId>) -> Holdings {
         if wanted.is_empty() {

@@ -24,6 +24,7 @@ mod summaries;
 mod taken;
 mod thread_name;
 mod through;
+mod twins;
 mod uses;
 mod waits;
 mod within;
@@ -43,6 +44,7 @@ pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
 pub(crate) use order::components_of;
 pub use summaries::Summaries;
+pub use twins::Twins;
 pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;
