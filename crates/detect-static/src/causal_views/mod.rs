@@ -22,6 +22,7 @@ pub(crate) mod paper;
 mod rules;
 mod stale;
 pub(crate) mod tell;
+mod there;
 mod views;
 
 use finding::{Finding, Severity};
