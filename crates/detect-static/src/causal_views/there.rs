@@ -36,7 +36,11 @@ impl Asking<'_> {
     pub(super) fn fetched_again(&self) -> Vec<Flow> {
         let mut found = Vec::new();
         for (index, target) in self.summary.accesses.iter().enumerate().filter(|(_, target)| !target.is_write) {
-            for influence in target.control.iter() {
+            // A key that was found in the container itself says that it is there.
+            let is_of_keys =
+                |root: Root| matches!(root, Root::Access(read) if self.summary.accesses[read.index()].is_of_keys);
+            let found_keys = target.address.iter().filter(|influence| is_of_keys(influence.root));
+            for influence in target.control.iter().chain(found_keys) {
                 let Root::Access(read) = influence.root else { continue };
                 let Some((first, second)) = left(self.summary, read, influence.ended, target.held) else { continue };
                 let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
@@ -54,7 +58,14 @@ impl Asking<'_> {
     pub(super) fn is_relied_on(&self, read: &Access, target: &Access) -> bool {
         let (asked, fetched) = (self.operation(read), self.operation(target));
         let is_same_key = || !read.keys.is_empty() && read.keys == target.keys;
+        let comes_from_it = || {
+            target.address.iter().any(|influence| match influence.root {
+                Root::Access(found) => std::ptr::eq(&self.summary.accesses[found.index()], read),
+                Root::Parameter(_) => false,
+            })
+        };
         let is_asked_for = match (target.member, asked, fetched) {
+            (Member::State(_), _, Some("get")) if read.is_of_keys => comes_from_it(),
             (Member::Field(_) | Member::Static(_), _, _) => self.is_found(read, target),
             (Member::State(_), Some("isEmpty" | "size"), Some(fetched)) => {
                 THROWING.contains(&fetched) || PEEKING.contains(&fetched)
@@ -79,8 +90,9 @@ impl Asking<'_> {
             put.is_write
                 && put.base.same(&target.base)
                 && put.member == target.member
-                && self.outline.may_follow(read.event, put.event)
-                && self.outline.leads_to(put.event, target.event, &[read.event])
+                && (put.event == target.event
+                    || self.outline.may_follow(read.event, put.event)
+                        && self.outline.leads_to(put.event, target.event, &[read.event]))
         })
     }
 
