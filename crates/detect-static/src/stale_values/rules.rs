@@ -199,6 +199,13 @@ impl Looking<'_> {
                 {
                     return None;
                 }
+                Start::Result(call)
+                    if is_part(self.whole, access)
+                        && self.whole.owned().is_made_by_function(self.method, call)
+                        && !self.whole.release().is_passed_on(self.method, &[call], access.event) =>
+                {
+                    return None;
+                }
                 _ => {}
             }
         }
