@@ -214,6 +214,11 @@ impl Program {
         MethodName { class, name: method.name, descriptor: method.descriptor }
     }
 
+    /// Whether it is the code of a lambda, which compilers put into a method of its own.
+    pub fn is_lambda(&self, name: MethodName) -> bool {
+        self.declared_method(name).is_some_and(|method| self.method(method).access.is_synthetic())
+    }
+
     /// The method that a class declares itself.
     pub fn declared_method(&self, name: MethodName) -> Option<MethodId> {
         let entry = self.entry(self.class(name.class)?);

@@ -22,6 +22,7 @@ mod cover;
 mod dependencies;
 mod derived;
 mod getter;
+mod given;
 mod guard;
 mod held;
 mod hierarchy;

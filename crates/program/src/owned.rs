@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::class::{FieldId, MethodId};
-use crate::outline::{Action, Argument, EventId, Member, Object, Outline};
+use crate::given::Given;
+use crate::outline::{Action, Argument, EventId, Member, NameStep, Object, Outline, Start};
 use crate::sharing::{FieldAccess, Part};
 use crate::whole::Whole;
 use classfile::CallKind;
@@ -141,6 +142,64 @@ impl Owned<'_> {
         }
     }
 
+    /// Whether a call yields what a function has just made, whichever of those that it may be.
+    pub fn is_made_by_function(&self, method: MethodId, call: EventId) -> bool {
+        let program = self.whole.program;
+        let outline = self.whole.summaries.outline(method);
+        let Some(Action::Call { method: called, arguments, .. }) =
+            outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action)
+        else {
+            return false;
+        };
+        let class = program.names.text(called.class.0);
+        if !class.starts_with("java/util/function/") && class != "java/util/concurrent/Callable" {
+            return false;
+        }
+        let given = Given {
+            program,
+            calls: &self.whole.calls,
+            summaries: &self.whole.summaries,
+            threads: self.whole.threads(),
+        };
+        let functions = match arguments.first().map(|function| (function.name.start, &*function.name.steps)) {
+            Some((Start::Parameter(position), [])) => given.to_parameter(method, position),
+            Some((_, [.., NameStep::Field(field)])) => given.to_field(*field),
+            _ => None,
+        };
+        functions.is_some_and(|functions| {
+            functions.iter().all(|function| match function.object {
+                Object::Event(made) => self.is_maker(function.method, made),
+                _ => false,
+            })
+        })
+    }
+
+    /// Whether a lambda that is made at an event always yields a new object that nobody else has.
+    fn is_maker(&self, method: MethodId, event: EventId) -> bool {
+        let outline = self.whole.summaries.outline(method);
+        let Some(Action::Lambda { method: maker, .. }) =
+            outline.and_then(|outline| outline.events.get(event.index())).map(|event| &event.action)
+        else {
+            return false;
+        };
+        let bodies = self.whole.calls.lambda_targets(self.whole.program, *maker);
+        let makes = |body: &MethodId| {
+            self.is_new_from(*body) || self.whole.summaries.summary(*body).is_some_and(|summary| summary.hands_over)
+        };
+        maker.name == self.whole.program.roots.constructor
+            || !bodies.known().is_empty() && bodies.known().iter().all(makes)
+    }
+
+    /// Whether a method yields what it has made itself and shown to nobody.
+    fn is_new_from(&self, method: MethodId) -> bool {
+        let outline = self.whole.outlines().get(method);
+        outline.is_some_and(|outline| {
+            outline.returned.iter().all(|object| {
+                matches!(object, Object::New { .. }) && self.whole.release().ways_out(method, *object).is_empty()
+            })
+        })
+    }
+
     /// Whether a call finds something in a map that each thread has for itself, or else makes it.
     fn is_made_in_own(&self, method: MethodId, called: MethodName, arguments: &[Argument]) -> bool {
         let [map, _, maker] = arguments else { return false };
@@ -151,14 +210,7 @@ impl Owned<'_> {
         };
         let Action::Lambda { method: maker, .. } = &outline.events[made.index()].action else { return false };
         let bodies = self.whole.calls.lambda_targets(self.whole.program, *maker);
-        let makes = |body: &MethodId| {
-            let outline = self.whole.outlines().get(*body);
-            outline.is_some_and(|outline| {
-                outline.returned.iter().all(|object| {
-                    matches!(object, Object::New { .. }) && self.whole.release().ways_out(*body, *object).is_empty()
-                })
-            })
-        };
+        let makes = |body: &MethodId| self.is_new_from(*body);
         let names = &self.whole.program.names;
         names.text(called.name) == "computeIfAbsent"
             && self.is_of_thread(method, *got)

@@ -97,7 +97,10 @@ impl Found {
                 continue;
             }
             let Some(variable) = Variable::of(program, access) else { continue };
-            for section in access.held.iter().filter(|section| summary.sections[*section].call.is_none()) {
+            // What a function of this method does is in the section of whoever runs it.
+            let is_own_section =
+                |section: &usize| summary.sections[*section].call.is_none() || program.is_lambda(access.spot.method);
+            for section in access.held.iter().filter(is_own_section) {
                 views[section].push((variable, access.is_write));
             }
             // An object under construction has not been handed out.

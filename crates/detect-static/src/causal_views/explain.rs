@@ -135,6 +135,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Position => format!("the old value says where to look in `{y}`{again}{inside}"),
         How::Bound => format!("`{y}` asked for a position that was checked{again}{inside}"),
         How::Reentered => format!("the old value goes into `{y}`{again}{inside}"),
+        How::There => format!("`{y}` read again{again}{inside}, and used as if there still were something"),
     };
     let told = [
         (
@@ -179,9 +180,10 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Position => format!("`{x}` may change between (1) and (4), which looks where the old value says"),
         How::Bound => format!("`{x}` may change between (1) and (4), and what was checked no longer holds"),
         How::Reentered => format!("`{x}` may change between (1) and (4), and the change is lost"),
+        How::There => format!("`{x}` may change between (1) and (4), and what was found there may be gone"),
     };
     let rule = match stale.how {
-        How::Bound => &rules::CHECK_THEN_ACT,
+        How::Bound | How::There => &rules::CHECK_THEN_ACT,
         How::Position | How::Reentered => &rules::STALE_VALUE,
     };
     let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));
@@ -189,6 +191,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
     Some(Finding {
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
         fix: match alone(section, read) {
+            _ if stale.how == How::There => "fetch it once at (1), and use what was fetched at (4)".to_owned(),
             None => words.hold(section, 1, 4, false),
             Some(_) => format!("go over a copy of `{x}`, or guard all uses by one lock"),
         },

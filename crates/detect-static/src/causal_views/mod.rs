@@ -23,6 +23,7 @@ pub(crate) mod paper;
 mod rules;
 mod stale;
 pub(crate) mod tell;
+mod there;
 mod views;
 
 use finding::{Finding, Severity};

@@ -13,6 +13,9 @@ use crate::threads::{is_owned, is_shared, run_at_once};
 /// More accesses of one variable in one section than this are not asked.
 const MAX_LIKE: usize = 6;
 
+/// Calls further down than this are not looked into.
+const MAX_DEPTH: usize = 3;
+
 /// What is torn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
@@ -173,7 +176,10 @@ impl Asking<'_> {
         let is_write = kind == Kind::Write;
         // Where a condition chooses between two objects, it is the one or the other.
         let is_instead = |access: &Access, own: &Access| {
-            access.event == own.event && access.spot == own.spot && access.base != own.base
+            access.event == own.event
+                && access.spot == own.spot
+                && access.base != own.base
+                && self.is_one_step(self.method, own, MAX_DEPTH)
         };
         let has = |held: SectionSet, own: &Access, item: &Item| {
             let is_here = |access: &Access| access.held.0 & held.0 != 0 && !is_instead(access, own);
@@ -185,6 +191,25 @@ impl Asking<'_> {
             && !second_only.is_empty()
             && !has(first_only, a, second.1)
             && !has(second_only, b, first.1)
+    }
+
+    /// Whether the call that leads to an access comes there in one step, however deep: two steps may be for two objects.
+    fn is_one_step(&self, method: MethodId, access: &Access, depth: usize) -> bool {
+        let outline = self.whole.summaries.outline(method);
+        let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+        let Some(Action::Call { kind, method: called, .. }) = event.map(|event| &event.action) else { return true };
+        if self.whole.program.method_name(method) == access.spot.method || depth == 0 {
+            return true;
+        }
+        let targets = self.whole.calls.targets(self.whole.program, *kind, *called);
+        targets.known().iter().all(|target| {
+            let accesses = self.whole.summaries.summary(*target).map(|summary| summary.accesses.as_slice());
+            let is_it = |other: &&Access| other.spot == access.spot && other.is_write == access.is_write;
+            let mut inside = accesses.unwrap_or_default().iter().filter(is_it);
+            inside.next().is_none_or(|first| {
+                inside.all(|other| other.event == first.event) && self.is_one_step(*target, first, depth - 1)
+            })
+        })
     }
 
     /// Whether the other section can come between the two, and is one with each of them: it holds the lock that they

@@ -1,5 +1,5 @@
 //! Stale values over the dependency graph that reach more than a write: a position worked out from old data or checked
-//! against it, and what a section gives out and gets back when it is entered again.
+//! against it, what a section gives out and gets back when it is entered again, and what was found and is fetched again.
 
 use program::model::{State, only_adds};
 use program::outline::{Action, EventId, Member, NameStep, Origin, Outline, Sources};
@@ -22,6 +22,8 @@ pub(super) enum How {
     Bound,
     /// It is written by the section that gave it out.
     Reentered,
+    /// It says that there is something, which is then fetched and used.
+    There,
 }
 
 /// A value that leaves a section and comes to bear in a later one on the same lock.
@@ -42,17 +44,24 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> boo
     let summary = whole.summaries.summary(method);
     let read = summary.map(|summary| &summary.accesses[stale.read.index()]);
     let variable = read.and_then(|read| Variable::of(whole.program, read));
-    matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field))
+    // A volatile field that is looked at twice with no lock around.
+    let is_glance = || {
+        let first = summary.map(|summary| &summary.sections[stale.first]);
+        stale.how == How::There
+            && matches!(variable, Some(Variable::Field(_)))
+            && first.is_some_and(|first| first.kind == LockKind::Own)
+    };
+    (matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field)) || is_glance())
         && whole.threads().is_from_outside(method)
 }
 
 /// What flows where, before it is asked who else writes.
-struct Flow {
-    how: How,
-    read: AccessId,
-    target: AccessId,
-    first: usize,
-    second: usize,
+pub(super) struct Flow {
+    pub(super) how: How,
+    pub(super) read: AccessId,
+    pub(super) target: AccessId,
+    pub(super) first: usize,
+    pub(super) second: usize,
 }
 
 /// One for each variable of the method.
@@ -64,7 +73,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
     let asking = Asking { whole, method, summary, outline };
     let mut found: Vec<(Stale, Variable)> = Vec::new();
-    for flow in asking.positions().into_iter().chain(asking.reentered()) {
+    for flow in asking.positions().into_iter().chain(asking.reentered()).chain(asking.fetched_again()) {
         let read = &summary.accesses[flow.read.index()];
         let Some(variable) = Variable::of(whole.program, read) else { continue };
         let target = Variable::of(whole.program, &summary.accesses[flow.target.index()]);
@@ -81,11 +90,11 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     found.into_iter().map(|(stale, _)| stale).collect()
 }
 
-struct Asking<'a> {
-    whole: &'a Whole<'a>,
-    method: MethodId,
-    summary: &'a Summary,
-    outline: &'a Outline,
+pub(super) struct Asking<'a> {
+    pub(super) whole: &'a Whole<'a>,
+    pub(super) method: MethodId,
+    pub(super) summary: &'a Summary,
+    pub(super) outline: &'a Outline,
 }
 
 impl Asking<'_> {
@@ -196,6 +205,9 @@ impl Asking<'_> {
             How::Bound => is_position() && seen == reached && !self.is_reserved(stale, &seen, &reached),
             // An object that is exchanged for another one is handed over.
             How::Reentered => self.tells_position(read),
+            How::There => {
+                seen == reached && self.is_relied_on(read, target) && !self.is_reserved(stale, &seen, &reached)
+            }
         };
         let is_stale = is_wanted
             && (seen == reached || Pair::of(self.whole, &seen, &reached).is_some())
@@ -203,7 +215,7 @@ impl Asking<'_> {
             && self.whole.variables.belong_together(seen.variable, reached.variable)
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target);
-        is_stale.then(|| self.change(&seen)).flatten()
+        is_stale.then(|| self.change(stale.how, &seen)).flatten()
     }
 
     /// Whether what is read is a number, such as a size or an index.
@@ -242,7 +254,7 @@ impl Asking<'_> {
     }
 
     /// What the code does at an access.
-    fn action(&self, access: &Access) -> Option<&Action> {
+    pub(super) fn action(&self, access: &Access) -> Option<&Action> {
         let method = self.whole.program.declared_method(access.spot.method)?;
         let outline = self.whole.summaries.outline(method)?;
         outline.events.iter().find(|event| event.pc == access.spot.pc).map(|event| &event.action)
@@ -273,9 +285,13 @@ impl Asking<'_> {
     }
 
     /// A write by another thread; of a collection, one that may make it smaller.
-    fn change(&self, item: &Item) -> Option<Place> {
-        let writers = self.whole.variables.writers(item.variable);
-        writers.iter().copied().find(|writer| self.is_change(writer)).filter(|_| is_shared(self.whole, item.variable))
+    fn change(&self, how: How, item: &Item) -> Option<Place> {
+        let mut writers = self.whole.variables.writers(item.variable).iter().copied();
+        let found = writers.find(|writer| match how {
+            How::There => self.takes_away(writer) && run_at_once(self.whole, self.method, writer.method),
+            How::Position | How::Bound | How::Reentered => self.is_change(writer),
+        });
+        found.filter(|_| is_shared(self.whole, item.variable))
     }
 
     fn is_change(&self, writer: &Place) -> bool {

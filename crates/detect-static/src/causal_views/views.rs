@@ -164,10 +164,13 @@ fn joints(whole: &Whole<'_>, method: MethodId, is_write: bool) -> Vec<(Pair, Joi
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     let mut found = Vec::new();
     for (number, section) in summary.sections.iter().enumerate() {
-        if section.call.is_some() || section.kind == LockKind::Own {
+        if section.kind == LockKind::Own {
             continue;
         }
-        let view = view(whole, method, summary, is_write, |access| access.held.contains(number));
+        // What a function of this method does is in the section of whoever runs it.
+        let is_own = |access: &Access| section.call.is_none() || whole.program.is_lambda(access.spot.method);
+        let is_here = |access: &Access| access.held.contains(number) && is_own(access);
+        let view = view(whole, method, summary, is_write, is_here);
         if view.len() > MAX_VIEW {
             continue;
         }

@@ -1,7 +1,7 @@
 //! Values that are computed when they are first asked for, and kept: whoever computes one again gets the same.
 
 use program::model::{self, is_ever_new};
-use program::outline::{Action, Event, Member, Object, Outline, Start};
+use program::outline::{Action, Event, Member, Object, Origin, Outline, Start};
 use program::summary::{Access, Influence, Root, Spot};
 use program::{MethodId, Place, Variable};
 
@@ -20,18 +20,32 @@ impl Looking<'_> {
     /// Whether nobody can tell which of two threads has made what is kept: it never changes, and follows from the key, or
     /// from the object itself, and from what nobody writes.
     pub(super) fn is_computed_again(&self, stale: &Stale, write: &Access) -> bool {
-        stale.how == Use::Decides
+        // `int h = hash; if (h == 0) { .. h = 31 * h + c; .. hash = h; }`: the old value is in it, and is nought.
+        let nought = self.is_because_nought(stale, write).then_some(Root::Access(stale.read));
+        (stale.how == Use::Decides || stale.how == Use::Written && nought.is_some())
             && stale.variable == stale.written
             && (self.is_lazy_field(stale, write) || self.is_kept_by_key(stale, write))
             && !self.does_more(stale, write)
             && (self.is_found_by_name(&write.spot)
-                || self.follows_from(write, self.access(stale.read).address.as_ref())
+                || self.follows_from(write, self.access(stale.read).address.as_ref(), nought)
                     && !self.is_chosen_anew(stale, write))
     }
 
-    /// Whether what is written is the same for everybody who asks for this key, or this object.
-    fn follows_from(&self, write: &Access, key: &[Influence]) -> bool {
-        write.value.iter().all(|influence| self.is_settled(influence, write, key))
+    /// Whether a write only happens where what was read is nought.
+    fn is_because_nought(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = Origin::Event(self.access(stale.read).event);
+        outline.events[write.event.index()].control.iter().any(|condition| {
+            let condition = &outline.conditions[*condition as usize];
+            condition.sources.iter().all(|source| source.origin == read)
+                && outline.is_because_nought(condition, write.event)
+        })
+    }
+
+    /// Whether what is written is the same for everybody who asks for this key, or this object; `but` is known to be.
+    fn follows_from(&self, write: &Access, key: &[Influence], but: Option<Root>) -> bool {
+        let mut influences = write.value.iter().filter(|influence| Some(influence.root) != but);
+        influences.all(|influence| self.is_settled(influence, write, key))
     }
 
     /// Whether a map gets what the virtual machine finds by a name, a class or a member of one: it finds the same for two
@@ -52,7 +66,7 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a volatile field gets its only value.
+    /// Whether a field gets its only value.
     fn is_lazy_field(&self, stale: &Stale, write: &Access) -> bool {
         let Variable::Field(field) = stale.variable else { return false };
         let declared = self.whole.program.field(field);
@@ -60,7 +74,8 @@ impl Looking<'_> {
         let mut others = self.whole.variables.writers(stale.variable).iter().filter(|place| !self.is_dropped(place));
         others.next().is_some()
             && others.next().is_none()
-            && declared.access.is_volatile()
+            // A mark says nothing of what was done besides.
+            && (declared.access.is_volatile() || !write.value.is_empty() && self.is_alone(&write.spot))
             && (self.is_unchanging(descriptor)
                 || descriptor.starts_with('[') && self.is_filled_before(stale.variable, write))
     }
@@ -68,16 +83,12 @@ impl Looking<'_> {
     /// Whether a map gets a value for the key that was asked for, and nobody takes single keys out again.
     fn is_kept_by_key(&self, stale: &Stale, write: &Access) -> bool {
         let is_put = |spot: &Spot| matches!(operation(self.whole, spot), Some("put" | "putIfAbsent"));
-        let is_alone = |spot: &Spot| {
-            let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method);
-            method.is_some_and(|method| method == self.method || self.whole.calls.callers(method) == [self.method])
-        };
         let is_kept = |place: &Place| {
             let Some(there) = Looking::at(self.whole, place.method) else { return false };
             let other = &there.summary.accesses[place.access.index()];
             operation(self.whole, &other.spot) == Some("clear")
-                || other.spot == write.spot && is_alone(&other.spot)
-                || is_put(&other.spot) && (there.follows_from(other, &[]) || there.is_found_by_name(&other.spot))
+                || other.spot == write.spot && self.is_alone(&other.spot)
+                || is_put(&other.spot) && (there.follows_from(other, &[], None) || there.is_found_by_name(&other.spot))
         };
         let read = self.access(stale.read);
         matches!(stale.variable, Variable::Held(_))
@@ -87,6 +98,12 @@ impl Looking<'_> {
             && self.put_at(&write.spot).is_some_and(|(method, outline, value)| {
                 !value.is_empty() && value.iter().all(|object| self.never_changes(method, outline, object))
             })
+    }
+
+    /// Whether nobody but this method comes to a place.
+    fn is_alone(&self, spot: &Spot) -> bool {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method);
+        method.is_some_and(|method| method == self.method || self.whole.calls.callers(method) == [self.method])
     }
 
     /// What a call of two arguments is given as the second one, and where.
@@ -174,7 +191,16 @@ impl Looking<'_> {
         let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
         let outline = self.whole.summaries.outline(place.method);
         let event = write.zip(outline).and_then(|(write, outline)| outline.events.get(write.event.index()));
-        matches!(event.map(|event| &event.action), Some(Action::Write { stored, .. }) if stored.objects.is_empty())
+        let names = &self.whole.program.names;
+        // A number is no object, and there is none that always says that there is nothing.
+        let is_object = |member: &Member| match member {
+            Member::Field(field) | Member::Static(field) => names.text(field.descriptor).starts_with(['L', '[']),
+            _ => true,
+        };
+        event.is_some_and(|event| match &event.action {
+            Action::Write { member, stored, .. } => is_object(member) && stored.objects.is_empty(),
+            _ => false,
+        })
     }
 
     /// Whether a part of a value is the same for everybody who asks for this key, or this object.

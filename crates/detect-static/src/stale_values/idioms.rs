@@ -2,7 +2,7 @@
 
 use program::Variable;
 use program::model::State;
-use program::outline::{Action, Member, Origin};
+use program::outline::{Action, Member, NameStep, Origin};
 use program::summary::{Access, AccessId, Influences, Root};
 
 use super::rules::{Looking, Stale, Use};
@@ -92,6 +92,33 @@ impl Looking<'_> {
                 && matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(_))
                 && self.variable(access) == Some(stale.variable)
         }) || self.is_taken(stale)
+            || self.is_swapped_out(stale)
+    }
+
+    /// `if (items.isEmpty()) return; old = items; items = new ArrayList<>();`: the section that asked has put something else
+    /// in the place of the container, on every way to what comes later. The answer is about one that nobody else has.
+    fn is_swapped_out(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let Variable::Held(field) = stale.variable else { return false };
+        let replaced = Variable::Field(field);
+        let is_old = |root: Root| match root {
+            Root::Access(read) => self.variable(self.access(read)) == Some(replaced),
+            Root::Parameter(_) => false,
+        };
+        self.summary.accesses.iter().any(|change| {
+            let is_in_its_place = match change.member {
+                Member::Field(name) => change.base.then(&[NameStep::Field(name)]).same(&read.base),
+                _ => false,
+            };
+            change.is_write
+                && change.held.contains(stale.first)
+                && is_in_its_place
+                && self.variable(change) == Some(replaced)
+                && !change.value.iter().any(|influence| is_old(influence.root))
+                && read.event < change.event
+                && !outline.leads_to(read.event, write.event, &[change.event])
+        })
     }
 
     /// `return queue.isEmpty() ? 0 : queue.removeFirst();`: the section that asked has taken something because of the answer,

@@ -199,6 +199,13 @@ impl Looking<'_> {
                 {
                     return None;
                 }
+                Start::Result(call)
+                    if is_part(self.whole, access)
+                        && self.whole.owned().is_made_by_function(self.method, call)
+                        && !self.whole.release().is_passed_on(self.method, &[call], access.event) =>
+                {
+                    return None;
+                }
                 _ => {}
             }
         }
@@ -351,6 +358,7 @@ impl Looking<'_> {
                 stale.variable,
                 is_of_this(&self.access(stale.read).base, stale.variable),
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
+                |write| self.only_adds_to(stale, write),
             )
     }
 

@@ -74,7 +74,10 @@ impl Looking<'_> {
         }
         write.compared.iter().filter(|compared| compared.are_equal).any(|compared| {
             let [left, right] = &compared.sides;
-            self.vouches(left, right, stale, write) || self.vouches(right, left, stale, write)
+            // A version that is at least as high as it was says nothing: it never is lower.
+            let is_version = |fresh: u8| compared.larger != Some(fresh);
+            self.vouches(left, right, is_version(0), stale, write)
+                || self.vouches(right, left, is_version(1), stale, write)
         })
     }
 
@@ -192,8 +195,16 @@ impl Looking<'_> {
         }
     }
 
-    /// Whether one side is a fresh read and the other one the old value, or an old version that goes with it.
-    fn vouches(&self, fresh: &Influences, old: &Influences, stale: &Stale, write: &Access) -> bool {
+    /// Whether one side is a fresh read and the other one the old value, or, if it may be one, an old version that goes with
+    /// it.
+    fn vouches(
+        &self,
+        fresh: &Influences,
+        old: &Influences,
+        may_be_version: bool,
+        stale: &Stale,
+        write: &Access,
+    ) -> bool {
         fresh.iter().any(|influence| {
             let Root::Access(read) = influence.root else { return false };
             let Some(variable) = self.variable(self.access(read)) else { return false };
@@ -203,7 +214,8 @@ impl Looking<'_> {
             old.iter().any(|influence| {
                 let Root::Access(copy) = influence.root else { return false };
                 copy == stale.read
-                    || self.variable(self.access(copy)) == Some(variable)
+                    || may_be_version
+                        && self.variable(self.access(copy)) == Some(variable)
                         && (stale.how == Use::Decides || self.access(copy).held.contains(stale.first))
                         && self.is_version(variable, stale.variable)
             })

@@ -4,9 +4,12 @@
 
 use program::outline::{Action, Object, Origin, Source};
 use program::summary::Access;
+use program::thread::At;
 use program::{MethodId, Place};
 
 use super::rules::{Looking, Stale, Use};
+use crate::threads::run_at_once;
+use crate::words::operation;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Way {
@@ -83,13 +86,37 @@ impl Looking<'_> {
         write.and_then(|write| self.way_of(write)).is_some_and(|other| other != way)
     }
 
+    /// Whether one thing is taken because there are some, and a write only adds to them: there are some all the more. Who
+    /// takes all of them takes what was added, too.
+    pub(super) fn only_adds_to(&self, stale: &Stale, write: At) -> bool {
+        let outline = self.whole.summaries.outline(write.method);
+        let event = outline.and_then(|outline| outline.events.get(write.event.index()));
+        let asked = operation(self.whole, &self.access(stale.read).spot);
+        let taken = operation(self.whole, &self.access(stale.write).spot);
+        let is_only_added_to =
+            || {
+                self.whole.variables.writers(stale.variable).iter().all(|place| {
+                    self.goes_against(place, Way::Down) || !run_at_once(self.whole, self.method, place.method)
+                })
+            };
+        self.way(stale) == Some(Way::Down)
+            && matches!(asked, Some("isEmpty" | "size" | "get"))
+            && !matches!(taken, Some("clear" | "drainTo" | "removeAll"))
+            && event.is_some_and(|event| self.way_by(&event.action) == Some(Way::Up))
+            && !run_at_once(self.whole, self.method, self.method)
+            && is_only_added_to()
+    }
+
     pub(super) fn way_of(&self, write: &Access) -> Option<Way> {
-        let program = self.whole.program;
-        let method: MethodId = self.whole.calls.hierarchy.resolve_name(program, write.spot.method)?;
+        let method: MethodId = self.whole.calls.hierarchy.resolve_name(self.whole.program, write.spot.method)?;
         let outline = self.whole.summaries.outline(method)?;
         let event = outline.events.iter().find(|event| event.pc == write.spot.pc)?;
-        let Action::Call { method, arguments, .. } = &event.action else { return None };
-        match program.names.text(method.name) {
+        self.way_by(&event.action)
+    }
+
+    fn way_by(&self, action: &Action) -> Option<Way> {
+        let Action::Call { method, arguments, .. } = action else { return None };
+        match self.whole.program.names.text(method.name) {
             // An amount that is known.
             "addAndGet" | "getAndAdd" => match arguments.last()?.objects.as_slice() {
                 [Object::Int(amount)] if *amount > 0 => Some(Way::Up),

@@ -43,13 +43,23 @@ fn compared(body: &Body, names: Option<&Names>, branch: Value) -> Option<([Value
     }
 }
 
+/// Whether the first of two values that are compared by size must be the larger one, or equal, where this edge is taken.
+fn first_is_larger(body: &Body, branch: BlockId, edge: usize) -> bool {
+    match body.terminator(branch).map(|last| body.op(last)) {
+        Some(Op::Branch { condition: Relation::Greater | Relation::GreaterOrEqual, .. }) => edge == 0,
+        Some(Op::Branch { condition: Relation::Less | Relation::LessOrEqual, .. }) => edge == 1,
+        _ => false,
+    }
+}
+
 /// By block: the comparisons that must have come out in one way for it to run.
 pub(super) struct Agreements {
     blocks: Vec<SmallVec<[u32; 2]>>,
 }
 
 impl Agreements {
-    /// First those where the values must have been equal, or compared by size; then those where they must have differed.
+    /// First those where the values must have been equal, or compared by size; then those where they must have differed, or where
+    /// the first must have been the larger.
     pub(super) fn both(body: &Body, conditions: &[Option<Condition>]) -> [Agreements; 2] {
         let mut both = [true, false].map(|_| Agreements { blocks: Vec::new() });
         let mut dominators = None;
@@ -64,7 +74,7 @@ impl Agreements {
             for (agreements, are_equal) in both.iter_mut().zip([true, false]) {
                 let is_wanted = |edge: usize| match equal {
                     Some(equal) => (equal == edge) == are_equal,
-                    None => are_equal,
+                    None => are_equal || first_is_larger(body, branch, edge),
                 };
                 for edge in (0..2).filter(|edge| is_wanted(*edge)) {
                     agreements.add(body.block_count(), dominators.behind(body, branch, edge), number - 1);

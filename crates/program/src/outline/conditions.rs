@@ -38,7 +38,8 @@ impl Building<'_> {
                         ..
                     }
                 ),
-                absent: absent(op),
+                absent: without(op, Against::Null),
+                nought: without(op, Against::Zero),
                 sources: flow.of(operands, last),
                 held,
                 block: block.index() as u32,
@@ -153,10 +154,19 @@ impl Building<'_> {
 impl Outline {
     /// Whether an event happens only after a condition has found nothing.
     pub fn is_because_absent(&self, condition: &Condition, event: EventId) -> bool {
-        let Some(absent) = condition.absent else { return false };
+        condition.absent.is_some_and(|absent| self.follows_only(condition, absent, event))
+    }
+
+    /// Whether an event happens only after a condition has found that a number is nought.
+    pub fn is_because_nought(&self, condition: &Condition, event: EventId) -> bool {
+        condition.nought.is_some_and(|nought| self.follows_only(condition, nought, event))
+    }
+
+    /// Whether an event happens only by way of one successor of a condition.
+    fn follows_only(&self, condition: &Condition, successor: u8, event: EventId) -> bool {
         let asked = condition.block as usize;
         let wanted = self.events[event.index()].block as usize;
-        let others = self.blocks.successors(asked).enumerate().filter(|(number, _)| *number != usize::from(absent));
+        let others = self.blocks.successors(asked).enumerate().filter(|(number, _)| *number != usize::from(successor));
         wanted != asked
             && others
                 .map(|(_, next)| next.block)
@@ -164,11 +174,11 @@ impl Outline {
     }
 }
 
-/// The successor of a block that follows if the object that its branch asks for is none.
-fn absent(op: &Op) -> Option<u8> {
+/// The successor of a block that follows if what its branch asks for is null, or nought.
+fn without(op: &Op, nothing: Against) -> Option<u8> {
     match op {
-        Op::Branch { condition: Relation::Equal, against: Against::Null, .. } => Some(0),
-        Op::Branch { condition: Relation::NotEqual, against: Against::Null, .. } => Some(1),
+        Op::Branch { condition: Relation::Equal, against, .. } if *against == nothing => Some(0),
+        Op::Branch { condition: Relation::NotEqual, against, .. } if *against == nothing => Some(1),
         _ => None,
     }
 }

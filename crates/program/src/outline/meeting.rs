@@ -111,23 +111,27 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
         parts
     }
 
-    /// What an object of the program is told bit by bit by whoever has just made it: `builder.host(a).port(b)`.
+    /// What an object of the program is told bit by bit by whoever has just made it: `builder.host(a).port(b)`; and what is
+    /// put into a new container.
     fn told(&self, program: &Program, places: &super::flow::Places<'_>, found: &mut Vec<Meeting>) {
         let mut objects: Vec<(Value, Vec<(Value, Value)>)> = Vec::new();
         for (at, instruction) in self.body.instructions() {
             let Op::Call { kind, method, arguments } = instruction.op else { continue };
-            let [object, part] = *self.body.operands(arguments) else { continue };
+            let operands = self.body.operands(arguments);
+            let [object, .., part] = *operands else { continue };
             let is_telling = kind != CallKind::Static
+                && operands.len() == 2
                 && method.name != places.constructor
                 && (yields(program, method) == "V" || is_passed_on(program, method));
             let object = self.told_object(program, object);
-            let is_new = match self.body.op(object) {
-                Op::New(_) => true,
-                Op::Call { kind, .. } => *kind == CallKind::Static,
-                _ => false,
+            let (is_made, is_given) = match self.body.op(object) {
+                Op::New(_) => (true, false),
+                Op::Call { kind, .. } => (false, *kind == CallKind::Static),
+                _ => (false, false),
             };
             let is_own = program.class(method.class).is_some_and(|class| program.is_checked(class));
-            if !is_telling || !is_new || !is_own {
+            let is_told = is_telling && is_own && (is_made || is_given);
+            if !is_told && !(is_made && is_put(program, method)) {
                 continue;
             }
             match objects.iter_mut().find(|(known, _)| *known == object) {
@@ -198,6 +202,12 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
 /// What a method yields, by its descriptor.
 fn yields(program: &Program, method: MethodName) -> &str {
     program.names.text(method.descriptor).rsplit(')').next().unwrap_or_default()
+}
+
+/// Whether a method puts its last argument into a container of the library.
+fn is_put(program: &Program, method: MethodName) -> bool {
+    program.names.text(method.class.0).starts_with("java/util/")
+        && matches!(program.names.text(method.name), "add" | "addFirst" | "addLast" | "offer" | "push" | "put")
 }
 
 /// Whether a method yields an object of its own class, as those do that can be called one after the other.

@@ -243,7 +243,7 @@ pub struct Event {
     pub control: Shared<u32>,
     /// Those of them that compare two values and let it happen only if the values agree.
     pub agreed: Shared<u32>,
-    /// Those that let it happen only if the values differ.
+    /// Those that let it happen only if the values differ. One by size is in both if the first value must be the larger.
     pub differed: Shared<u32>,
     /// Sections whose lock a wait lets go between a condition and here, by condition.
     pub waited: Shared<(u32, SectionSet)>,
@@ -287,6 +287,8 @@ pub struct Condition {
     pub is_by_size: bool,
     /// Of a question whether there is something: the number of the successor that follows if there is nothing.
     pub absent: Option<u8>,
+    /// Of a question whether a number is nought: the number of the successor that follows if it is.
+    pub nought: Option<u8>,
     /// Sections that are open where it is decided.
     pub held: SectionSet,
     /// Number of its block in [`Outline::blocks`].

@@ -132,8 +132,10 @@ impl Composing<'_, '_> {
         agreed
             .chain(differed)
             .filter_map(|(one, are_equal)| {
-                let sides = self.outline.conditions[one as usize].sides.as_deref()?;
-                Some(Compared { sides: [self.influences(&sides[0]), self.influences(&sides[1])], are_equal })
+                let condition = &self.outline.conditions[one as usize];
+                let sides = condition.sides.as_deref()?;
+                let larger = condition.is_by_size.then(|| u8::from(!event.differed.contains(&one)));
+                Some(Compared { sides: [self.influences(&sides[0]), self.influences(&sides[1])], are_equal, larger })
             })
             .filter(|compared| compared.sides.iter().all(|side| !side.is_empty()))
             .collect()

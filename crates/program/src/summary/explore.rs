@@ -5,7 +5,7 @@ use super::influences::Gathering;
 use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::model::{Access, Returns, State};
+use crate::model::{Access, Product, Returns, State};
 use crate::outline::{Action, Argument, EventId, MeetingKind, SectionSet, meetings};
 
 /// Calls further down than this are not asked.
@@ -213,6 +213,8 @@ impl Asking<'_> {
         let class = receiver.class.unwrap_or(method.class);
         match self.calls.model(self.program, method, class) {
             Some(model) if model.sink.is_some() || model.state == State::Chars => false,
+            // A new container that has both: `List.of(a, b)`.
+            Some(model) if model.product == Some(Product::Immutable) && model.access == Access::None => is_apart(0),
             // An object that is reached by one value and told the other holds both from then on, as does a map.
             Some(model) if model.access.writes() => is_apart(1),
             // What one copy has for what the other one names.

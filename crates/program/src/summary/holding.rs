@@ -96,7 +96,7 @@ impl Holdings {
     }
 
     /// The parameter of the constructor that a field keeps as it is, as long as its object lives.
-    pub(super) fn kept(&self, program: &Program, field: FieldName) -> Option<u16> {
+    pub(crate) fn kept(&self, program: &Program, field: FieldName) -> Option<u16> {
         program.resolve_field(field).and_then(|field| self.kept.get(&field).copied())
     }
 

@@ -285,6 +285,7 @@ impl Composing<'_, '_> {
                     let own = access.compared.iter().map(|one| Compared {
                         sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
                         are_equal: one.are_equal,
+                        larger: one.larger,
                     });
                     let own = own.filter(|one| one.sides.iter().all(|side| !side.is_empty()));
                     let all: Comparisons = own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect();

@@ -193,6 +193,8 @@ pub struct Compared {
     pub sides: [Influences; 2],
     /// They were equal, or stood in some order; else they differed.
     pub are_equal: bool,
+    /// Where they were compared by size: the side that was the larger, or equal.
+    pub larger: Option<u8>,
 }
 
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
