@@ -217,7 +217,7 @@ impl Composing<'_, '_> {
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
         let settled = self.settled(name).with_keys(|key| Some(self.settle_key(key)));
-        settled.unwrap_or_else(|| Name::start(Start::Unknown))
+        settled.map_or_else(|| Name::start(Start::Unknown), |name| self.holdings.shortened(self.program, name))
     }
 
     /// A key that a call yielded by the name that the callee has for it: a final field of something.

@@ -6,6 +6,7 @@ use location::{ClassName, FieldName, MethodName};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::handle::{Handles, handles};
+use super::parts::Parts;
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::ir::{Body, Constant, Op};
@@ -28,28 +29,44 @@ pub struct Holdings {
     foreign: FxHashSet<FieldId>,
     /// By final field: the parameter of the only constructor that is kept there as it is.
     kept: FxHashMap<FieldId, u16>,
+    pub(super) parts: Parts,
     handles: Handles,
 }
 
 impl Holdings {
-    pub(super) fn of<'o>(program: &Program, calls: &Calls, outlines: impl Iterator<Item = &'o Outline>) -> Holdings {
+    pub(super) fn of<'o>(
+        program: &Program,
+        calls: &Calls,
+        outline: impl Fn(MethodId) -> Option<&'o Outline>,
+    ) -> Holdings {
+        let giving = Giving { program, calls, outline };
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
         let mut kept = FxHashMap::default();
-        for outline in outlines {
+        let mut parts = Parts::default();
+        for (method, outline) in program.methods().filter_map(|method| Some((method, (giving.outline)(method)?))) {
             for event in &outline.events {
                 let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
                 else {
                     continue;
                 };
                 let Some(field) = program.resolve_field(*field) else { continue };
-                if stored.objects.iter().any(|object| is_foreign(outline, object)) {
+                let is_new = |object: &Object| match *object {
+                    Object::Parameter(position) => giving.is_given_new(method, position),
+                    _ => !is_foreign(outline, object),
+                };
+                if !foreign.contains(&field) && !stored.objects.iter().all(is_new) {
                     foreign.insert(field);
                 }
                 if let [Object::Parameter(position)] = *stored.objects.as_slice()
                     && has_one_constructor(program, field)
                 {
                     kept.insert(field, position);
+                }
+                if let [Object::New { register, .. }] = *stored.objects.as_slice()
+                    && has_one_constructor(program, field)
+                {
+                    parts.add(program, outline, field, register);
                 }
                 let holding = match (stored.made, stored.name.start) {
                     (Some(class), _) => Holding { class: Some(class), section: None },
@@ -64,7 +81,7 @@ impl Holdings {
             }
         }
         fields.retain(|_, holding| *holding != Holding::default());
-        Holdings { fields, foreign, kept, handles: handles(program, calls) }
+        Holdings { fields, foreign, kept, parts, handles: handles(program, calls) }
     }
 
     /// Whether all objects that the field ever holds are made for it, as far as the code tells.
@@ -105,6 +122,42 @@ impl Holdings {
 
     pub fn get(&self, program: &Program, field: FieldName) -> Holding {
         program.resolve_field(field).and_then(|field| self.fields.get(&field).copied()).unwrap_or_default()
+    }
+}
+
+/// What methods are given.
+struct Giving<'g, F> {
+    program: &'g Program,
+    calls: &'g Calls,
+    outline: F,
+}
+
+impl<'o, F: Fn(MethodId) -> Option<&'o Outline>> Giving<'_, F> {
+    /// Whether a method that nobody else can call is given something by all its callers that nobody else has:
+    /// `use(new Table())`.
+    fn is_given_new(&self, method: MethodId, position: u16) -> bool {
+        let (program, calls) = (self.program, self.calls);
+        let declared = program.method(method);
+        let is_open = (declared.access.is_public() || declared.access.is_protected())
+            && program.header(program.class_of(method)).access.is_public();
+        let callers = calls.callers(method);
+        if is_open || callers.is_empty() || program.names.text(declared.name) == "<init>" {
+            return false;
+        }
+        callers.iter().all(|caller| {
+            let Some(outline) = (self.outline)(*caller) else { return false };
+            outline.events.iter().all(|event| match &event.action {
+                Action::Call { kind, method: called, arguments }
+                    if calls.targets(program, *kind, *called).known().contains(&method) =>
+                {
+                    arguments.get(usize::from(position)).is_some_and(|given| {
+                        !given.objects.is_empty() && !given.objects.iter().any(|object| is_foreign(outline, object))
+                    })
+                }
+                Action::Lambda { method: made, .. } => !calls.lambda_targets(program, *made).known().contains(&method),
+                _ => true,
+            })
+        })
     }
 }
 

@@ -19,6 +19,7 @@ mod inside;
 mod instantiate;
 mod library;
 mod order;
+mod parts;
 mod returned;
 mod summaries;
 mod taken;

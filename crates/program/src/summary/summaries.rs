@@ -51,7 +51,7 @@ impl Summaries {
         }
         let holdings = Holdings::default();
         let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings };
-        all.holdings = Holdings::of(program, calls, program.methods().filter_map(|method| all.outline(method)));
+        all.holdings = Holdings::of(program, calls, |method| all.outline(method));
         all.summaries.resize_with(count, || None);
         for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
             let done: Vec<Vec<(MethodId, Summary)>> =
