@@ -8,7 +8,7 @@ use crate::atomic::ATOMIC;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Key, KeyStart, Member, Name, NameStep, Outline, SectionSet, Start};
 use crate::path::simple_name;
-use crate::summary::{Access, Spot, Summaries, Twins};
+use crate::summary::{Access, Spot, Summaries};
 
 /// Writes names as they are seen from one method.
 pub struct Readable<'r> {
@@ -17,7 +17,6 @@ pub struct Readable<'r> {
     id: MethodId,
     is_static: bool,
     outline: Option<&'r Outline>,
-    twins: &'r Twins,
 }
 
 impl<'r> Readable<'r> {
@@ -28,12 +27,10 @@ impl<'r> Readable<'r> {
             id: method,
             is_static: program.method(method).access.is_static(),
             outline: summaries.outline(method),
-            twins: &summaries.twins,
         }
     }
 
     pub fn name(&self, name: &Name) -> String {
-        let name = &self.twins.first_name(self.program, self.id, name);
         let names = &self.program.names;
         let mut text = match name.start {
             Start::Parameter(0) if !self.is_static => "this".to_owned(),

@@ -3,7 +3,7 @@
 
 use program::model::State;
 use program::outline::{Action, Argument, EventId, Member, Object, Origin, Sources};
-use program::summary::{Access, AccessId};
+use program::summary::{Access, AccessId, Influence, Root};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -15,8 +15,9 @@ use crate::threads::{is_shared, run_at_once};
 /// More sections that change two elements of the same than this are not kept.
 const MAX_DOUBLE: usize = 8;
 
-/// Whether too little speaks for a mistake to tell of it unasked: a volatile field of an object is looked at twice, with no
-/// lock around, by threads that nobody sees. What it refers to may be replaced when nobody looks, as at the beginning.
+/// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees. A volatile field of an
+/// object is looked at twice with no lock around: what it refers to may be replaced when nobody looks, as at the beginning.
+/// Or the second of two writes is decided by a look of its own: it is another step, not the other half of the first.
 pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> bool {
     let Some(summary) = whole.summaries.summary(method) else { return false };
     let (first, second) = (&summary.accesses[torn.first.index()], &summary.accesses[torn.second.index()]);
@@ -24,11 +25,22 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> bool 
         matches!(access.member, Member::Field(_))
             && access.held.iter().all(|section| summary.sections[section].kind == LockKind::Own)
     };
-    torn.kind == Kind::Read
-        && is_glance(first)
-        && is_glance(second)
-        && Variable::of(whole.program, first) == Variable::of(whole.program, second)
-        && whole.threads().is_from_outside(method)
+    let is_looked_at = |influence: &Influence| match influence.root {
+        Root::Access(read) => {
+            let read = &summary.accesses[read.index()];
+            !read.held.intersection(second.held).without(first.held).is_empty()
+        }
+        Root::Parameter(_) => false,
+    };
+    let is_little = match torn.kind {
+        Kind::Read => {
+            is_glance(first)
+                && is_glance(second)
+                && Variable::of(whole.program, first) == Variable::of(whole.program, second)
+        }
+        Kind::Write => second.control.iter().any(is_looked_at),
+    };
+    is_little && whole.threads().is_from_outside(method)
 }
 
 /// Sections that change two elements of one container or array.

@@ -36,7 +36,6 @@ impl Item {
             (_, Variable::Field(_)) => Some(access.base.clone()),
             (_, Variable::Held(_) | Variable::Within(_)) => held(&access.object()),
         };
-        let owner = owner.map(|owner| whole.summaries.twins.first_name(whole.program, method, &owner));
         if let Some(owner) = &owner
             && (matches!(owner.start, Start::New(_) | Start::Unknown) || is_made(whole, method, owner))
         {

@@ -5,10 +5,10 @@ use std::cell::LazyCell;
 use std::collections::BTreeSet;
 
 use finding::Finding;
-use location::{FieldName, Place};
-use program::ir::{Op, Value};
+use location::Place;
+use program::ir::Value;
 use program::summary::Spot;
-use program::{Ground, LockKind, MethodId, Program, Root, Step, Variable};
+use program::{Ground, LockKind, MethodId, Root, Step, Variable};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -18,6 +18,7 @@ use super::feasible::Feasible;
 use super::local::Locals;
 use super::receiver::is_one_object;
 use super::relation::Relations;
+use super::sources::Sources;
 use super::state::Holder;
 use super::summary::Via;
 use super::ties::{Registers, Ties};
@@ -180,11 +181,12 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     let mut by_lines: FxHashMap<(MethodId, u32, u32), u32> = FxHashMap::default();
     let mut by_second: FxHashMap<(MethodId, u32), u32> = FxHashMap::default();
     let mut by_method: FxHashMap<MethodId, usize> = FxHashMap::default();
+    let mut sources = Sources::new(analysis);
     let mut chosen = Vec::new();
     for (_, witness) in order {
         let pair = witness.pair;
         // Takings that are many calls away, or a context that is, convince nobody.
-        if may_be_context(analysis, witness) || !is_one_object(analysis, witness) {
+        if may_be_context(analysis, &mut sources, witness) || !is_one_object(analysis, witness) {
             continue;
         }
         if !pairs.insert(pair) || witness.calls.len() > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32 {
@@ -205,13 +207,13 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
 }
 
 /// Whether the witness may be the context by another name: the same field of what may be the same object.
-fn may_be_context(analysis: &Analysis<'_>, witness: &Witness) -> bool {
+fn may_be_context(analysis: &Analysis<'_>, sources: &mut Sources<'_>, witness: &Witness) -> bool {
     let Holder::Own(section) = witness.context else { return false };
     let Some(skeleton) = analysis.skeleton(witness.method) else { return false };
     let context = &skeleton.sections[section.index()].lock;
     let program = analysis.program;
     match (context.steps.last(), witness.lock.steps.last()) {
-        (Some(Step::Field(one)), Some(Step::Field(other))) => one == other || is_copy(program, *one, *other),
+        (Some(Step::Field(one)), Some(Step::Field(other))) => sources.may_be_one(*one, *other),
         // A part that knows the whole it belongs to.
         (None, Some(Step::Field(back))) => {
             let descriptor = program.names.text(back.descriptor);
@@ -222,22 +224,6 @@ fn may_be_context(analysis: &Analysis<'_>, witness: &Witness) -> bool {
         }
         _ => false,
     }
-}
-
-/// Whether a final field is set to what another field of some object holds: `mutex = owner.mutex`.
-fn is_copy(program: &Program, from: FieldName, to: FieldName) -> bool {
-    let Some(class) = program.resolve_field(to).map(|field| program.class_of_field(field)) else { return false };
-    let constructors =
-        program.methods_of(class).filter(|method| program.names.text(program.method(*method).name) == "<init>");
-    program.is_final_field(to)
-        && constructors.filter_map(|method| program.body(method).ok().flatten()).any(|body| {
-            body.instructions().any(|(_, instruction)| match instruction.op {
-                Op::PutField { field, value, .. } if field == to => {
-                    matches!(body.op(body.without_casts(value)), Op::GetField { field, .. } if *field == from)
-                }
-                _ => false,
-            })
-        })
 }
 
 /// Leaves out pairs that no run goes through, locks that only one thread knows, and takings with nothing in common.

@@ -6,14 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use location::{FieldName, Site};
 use program::model;
-use program::outline::{Action, Member, SectionSet, Start};
+use program::outline::{Action, Member, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
-use program::{Cover, FieldId, Ground, HeldLock, MethodId, Relation, Variable, Variables, locks};
+use program::{Cover, FieldId, Ground, MethodId, Variable, Variables};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::analysis::{Analysis, Witness};
 use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_own_step, spot};
+use super::protection::Protection;
 use super::sides::{Sides, Stakes, is_named};
 use super::summary::Via;
 
@@ -35,7 +36,7 @@ const MAX_VIEW: usize = 12;
 pub(super) struct Relations<'r> {
     pub(super) analysis: &'r Analysis<'r>,
     pub(super) summaries: Summaries,
-    variables: Variables,
+    pub(super) variables: Variables,
     /// Fields that too many methods touch.
     pub(super) unfollowed: FxHashSet<FieldId>,
     /// Fields that alone hold what they hold: it was made for them, and nobody else gets it.
@@ -159,10 +160,12 @@ impl<'r> Relations<'r> {
         }
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
+        let is_own = is_own_step(self.analysis, witness);
+        let is_by_name = is_own && open.iter().all(|variable| self.is_covered_by_name(witness, &sides, *variable));
         let is_style = is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
         Some(Judgement {
             is_style,
-            is_weak: stakes.is_weak,
+            is_weak: stakes.is_weak || is_by_name && !stakes.has_unnamed,
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
             open: open.into_iter().map(|variable| (variable, self.writers(variable))).collect(),
             interference,
@@ -378,40 +381,6 @@ impl<'r> Relations<'r> {
         held.iter().any(|held| held.kind == lock.kind && held.name.same(&lock.lock))
     }
 
-    /// What keeps everyone who writes the variable out, held over both sections.
-    fn protection(&self, witness: &Witness, sides: &Sides<'_>, variable: Variable) -> Option<Protection> {
-        if self.unfollowed.contains(&variable.field()) {
-            return None;
-        }
-        let cover = self.cover();
-        let summary = sides.summary;
-        let over = |section: usize| summary.sections[section].inside;
-        let around = SectionSet(over(sides.first).0 & over(sides.second).0);
-        let mut held: Vec<HeldLock> = locks(summary, around);
-        held.extend(cover.held_by_callers(witness.pair.method));
-        held.extend(self.held_on_the_way(witness));
-        let bases = sides.accesses(sides.first).chain(sides.accesses(sides.second));
-        let mut bases = bases.filter(|(_, access)| Variable::of(self.analysis.program, access) == Some(variable));
-        let (_, access) = bases.next()?;
-        let covers = |relation: Option<Relation>| {
-            relation.is_some_and(|relation| cover.covers(&self.variables, variable, &relation))
-        };
-        let own: Vec<&HeldLock> = held.iter().filter(|held| self.is_of_owner(&access.base, &held.name)).collect();
-        if own.iter().any(|held| covers(Relation::between(&access.base, held))) {
-            return Some(Protection::Whole);
-        }
-        own.iter().any(|held| covers(Relation::of(access, held))).then_some(Protection::ByKey)
-    }
-
-    /// What callers on the way from the context hold, by the names that the pair's method has for it.
-    fn held_on_the_way(&self, witness: &Witness) -> Vec<HeldLock> {
-        let calls = witness.calls.iter().filter_map(|(method, call)| {
-            let site = self.analysis.skeleton(*method)?.calls.get(*call as usize)?;
-            Some((*method, site.pc))
-        });
-        self.cover().held_on_the_way(calls)
-    }
-
     /// A write of the variable, best one that is in neither section.
     fn interference(&self, sides: &Sides<'_>, variable: Variable) -> Option<(location::Place, String)> {
         let program = self.analysis.program;
@@ -431,15 +400,6 @@ impl<'r> Relations<'r> {
     pub(super) fn cover(&self) -> Cover<'_> {
         Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
     }
-}
-
-/// How a variable is kept from other threads.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Protection {
-    /// By a lock that all who write it hold.
-    Whole,
-    /// By a lock that all hold who write what stands under the same key.
-    ByKey,
 }
 
 /// Whether the lock is taken in methods that are called: what they do there, they do for many callers.

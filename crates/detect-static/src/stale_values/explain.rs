@@ -84,9 +84,7 @@ impl<'t> Telling<'t> {
         steps.add(Thread::b(), place, what);
         // What is changed may lock for itself, or not.
         let later_is_unknown = stale.how == Use::Found && stale.first == stale.second;
-        let twins = &self.whole.summaries.twins;
-        let is_one_lock =
-            twins.are_one(self.whole.program, self.method, &section.lock, &later.lock) && !later_is_unknown;
+        let is_one_lock = section.lock.same(&later.lock) && !later_is_unknown;
         let again = match alone(later, write) {
             _ if later_is_unknown => words.by(write),
             None if is_one_lock => format!(", under {} again", words.lock(later)),

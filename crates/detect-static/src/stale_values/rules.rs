@@ -273,7 +273,7 @@ impl Looking<'_> {
             pairs.extend(write.held.iter().map(|second| (first, second)).filter(|(_, second)| {
                 let later = &self.summary.sections[*second];
                 later.kind == earlier.kind
-                    && (self.are_one(&earlier.lock, &later.lock) || self.are_elements(&earlier.lock, &later.lock))
+                    && (later.lock.same(&earlier.lock) || self.are_elements(&earlier.lock, &later.lock))
                     || earlier.kind == LockKind::Own && self.keeps_writers_out(*second, read)
             }));
         }
@@ -281,11 +281,6 @@ impl Looking<'_> {
             pairs.clear();
         }
         pairs
-    }
-
-    /// Whether two names are of one object, which two components may have.
-    pub(super) fn are_one(&self, one: &Name, other: &Name) -> bool {
-        self.whole.summaries.twins.are_one(self.whole.program, self.method, one, other)
     }
 
     /// Where all elements are asked about what then one of them becomes, each under a lock of its own: who does the same
@@ -420,11 +415,7 @@ impl Looking<'_> {
             .collect();
         let over_both: Vec<usize> =
             read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).collect();
-        let is_it = |around: usize| {
-            let around = &self.summary.sections[around];
-            !stale.is_waited() && around.kind == first.kind && self.are_one(&around.lock, &first.lock)
-        };
-        if over_both.iter().any(|around| is_it(*around) || self.may_be_held(*around, &first.lock)) {
+        if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
             return true;
         }
         let around = over_both.into_iter().map(|section| {
@@ -434,8 +425,7 @@ impl Looking<'_> {
         let by_callers = cover.held_by_callers(self.method);
         // A wait lets go of the lock however often it is held.
         let is_waited = stale.is_waited();
-        if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && self.are_one(&held.name, &first.lock))
-        {
+        if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
             return true;
         }
         let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));

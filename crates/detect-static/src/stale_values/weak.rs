@@ -27,6 +27,7 @@ impl Looking<'_> {
             && (self.is_beside(stale, is_skewed)
                 || self.is_lone_volatile(stale, is_skewed)
                 || self.is_lone_number(stale)
+                || self.is_set_late(stale)
                 || self.is_old_container(stale)
                 || self.is_far(stale)
                 || self.is_shared_act(stale)
@@ -216,6 +217,23 @@ impl Looking<'_> {
             && !declared.access.is_static()
             && matches!(done, Some("set" | "lazySet" | "setRelease" | "setPlain" | "setOpaque"))
             && self.is_done_without_lock(stale)
+    }
+
+    /// Whether an atomic is set in a way that others may see late, with no lock around, wherever it is set: so do rings out of
+    /// which one thread alone takes what others put in.
+    fn is_set_late(&self, stale: &Stale) -> bool {
+        let write = self.access(stale.write);
+        let is_late = |access: &Access| {
+            matches!(operation(self.whole, &access.spot), Some("lazySet" | "setRelease" | "setPlain" | "setOpaque"))
+        };
+        stale.variable == stale.written
+            && is_late(write)
+            && self.is_unlocked(self.access(stale.read))
+            && self.is_unlocked(write)
+            && self.whole.variables.writers(stale.variable).iter().all(|place| {
+                let summary = self.whole.summaries.summary(place.method);
+                summary.is_some_and(|summary| is_late(&summary.accesses[place.access.index()]))
+            })
     }
 
     /// Whether a field is looked at, and written because of that, with no lock around either; other than to keep the

@@ -49,6 +49,7 @@ impl<'c> Compose<'c> {
             program: self.program,
             calls: self.calls,
             holdings: self.holdings,
+            id: method,
             method: self.program.method_name(method),
             component: self.component,
             outline,
@@ -82,6 +83,7 @@ pub(super) struct Composing<'c, 's> {
     pub(super) program: &'c Program,
     pub(super) calls: &'c Calls,
     pub(super) holdings: &'c Holdings,
+    id: MethodId,
     pub(super) method: MethodName,
     /// Methods that call each other, this one among them.
     pub(super) component: &'c [MethodId],
@@ -217,7 +219,10 @@ impl Composing<'_, '_> {
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
         let settled = self.settled(name).with_keys(|key| Some(self.settle_key(key)));
-        settled.unwrap_or_else(|| Name::start(Start::Unknown))
+        settled.map_or_else(
+            || Name::start(Start::Unknown),
+            |name| self.holdings.twins.first_name(self.program, self.id, name),
+        )
     }
 
     /// A key that a call yielded by the name that the callee has for it: a final field of something.

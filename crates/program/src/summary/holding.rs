@@ -6,6 +6,7 @@ use location::{ClassName, FieldName, MethodName};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::handle::{Handles, handles};
+use super::twins::Twins;
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::ir::{Body, Constant, Op};
@@ -28,28 +29,33 @@ pub struct Holdings {
     foreign: FxHashSet<FieldId>,
     /// By final field: the parameter of the only constructor that is kept there as it is.
     kept: FxHashMap<FieldId, u16>,
+    pub(super) twins: Twins,
     handles: Handles,
 }
 
 impl Holdings {
-    /// What is stored to the fields that these methods store to, by them or by methods that have no outline.
+    /// What is stored to the fields that methods with outlines store to, by them or by others.
     pub(super) fn of<'o>(
         program: &Program,
         calls: &Calls,
-        outlines: impl Iterator<Item = &'o Outline>,
-        is_unseen: impl Fn(MethodId) -> bool + Sync,
+        outline: impl Fn(MethodId) -> Option<&'o Outline> + Sync,
     ) -> Holdings {
+        let giving = Giving { program, calls, outline };
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
         let mut kept = FxHashMap::default();
-        for outline in outlines {
+        for (method, outline) in program.methods().filter_map(|method| Some((method, (giving.outline)(method)?))) {
             for event in &outline.events {
                 let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
                 else {
                     continue;
                 };
                 let Some(field) = program.resolve_field(*field) else { continue };
-                if stored.objects.iter().any(|object| is_foreign(outline, object)) {
+                let is_new = |object: &Object| match *object {
+                    Object::Parameter(position) => giving.is_given_new(method, position),
+                    _ => !is_foreign(outline, object),
+                };
+                if !foreign.contains(&field) && !stored.objects.iter().all(is_new) {
                     foreign.insert(field);
                 }
                 if let [Object::Parameter(position)] = *stored.objects.as_slice()
@@ -70,14 +76,16 @@ impl Holdings {
             }
         }
         let is_held = |field: FieldName| program.resolve_field(field).filter(|field| fields.contains_key(field));
-        let writes =
-            |method: MethodId| is_unseen(method) && calls.writes(method).iter().any(|field| is_held(*field).is_some());
+        let writes = |method: MethodId| {
+            (giving.outline)(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
+        };
         let others = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_held));
         for (field, holding) in others.into_iter().flatten().flatten() {
             agree(&mut fields, field, holding);
         }
         fields.retain(|_, holding| *holding != Holding::default());
-        Holdings { fields, foreign, kept, handles: handles(program, calls) }
+        let twins = Twins::of(program, calls, &giving.outline, &kept);
+        Holdings { fields, foreign, kept, twins, handles: handles(program, calls) }
     }
 
     /// Whether all objects that the field ever holds are made for it, as far as the code tells.
@@ -100,11 +108,6 @@ impl Holdings {
         program.resolve_field(field).and_then(|field| self.kept.get(&field).copied())
     }
 
-    /// By final field: the parameter of the only constructor that is kept there as it is.
-    pub(super) fn all_kept(&self) -> &FxHashMap<FieldId, u16> {
-        &self.kept
-    }
-
     /// What these fields hold, from the methods alone that store to them.
     pub fn of_fields(program: &Program, calls: &Calls, wanted: &FxHashSet<FieldId>) -> Holdings {
         if wanted.is_empty() {
@@ -123,6 +126,42 @@ impl Holdings {
 
     pub fn get(&self, program: &Program, field: FieldName) -> Holding {
         program.resolve_field(field).and_then(|field| self.fields.get(&field).copied()).unwrap_or_default()
+    }
+}
+
+/// What methods are given.
+struct Giving<'g, F> {
+    program: &'g Program,
+    calls: &'g Calls,
+    outline: F,
+}
+
+impl<'o, F: Fn(MethodId) -> Option<&'o Outline>> Giving<'_, F> {
+    /// Whether a method that nobody else can call is given something by all its callers that nobody else has:
+    /// `use(new Table())`.
+    fn is_given_new(&self, method: MethodId, position: u16) -> bool {
+        let (program, calls) = (self.program, self.calls);
+        let declared = program.method(method);
+        let is_open = (declared.access.is_public() || declared.access.is_protected())
+            && program.header(program.class_of(method)).access.is_public();
+        let callers = calls.callers(method);
+        if is_open || callers.is_empty() || program.names.text(declared.name) == "<init>" {
+            return false;
+        }
+        callers.iter().all(|caller| {
+            let Some(outline) = (self.outline)(*caller) else { return false };
+            outline.events.iter().all(|event| match &event.action {
+                Action::Call { kind, method: called, arguments }
+                    if calls.targets(program, *kind, *called).known().contains(&method) =>
+                {
+                    arguments.get(usize::from(position)).is_some_and(|given| {
+                        !given.objects.is_empty() && !given.objects.iter().any(|object| is_foreign(outline, object))
+                    })
+                }
+                Action::Lambda { method: made, .. } => !calls.lambda_targets(program, *made).known().contains(&method),
+                _ => true,
+            })
+        })
     }
 }
 

@@ -44,7 +44,6 @@ pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
 pub(crate) use order::components_of;
 pub use summaries::Summaries;
-pub use twins::Twins;
 pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;

@@ -11,7 +11,6 @@ use super::Summary;
 use super::compose::Compose;
 use super::holding::Holdings;
 use super::order::{components, levels};
-use super::twins::Twins;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::Outline;
@@ -29,7 +28,6 @@ pub struct Summaries {
     enclosed: FxHashMap<MethodId, Outline>,
     summaries: Vec<Option<Box<Summary>>>,
     pub holdings: Holdings,
-    pub twins: Twins,
 }
 
 impl Summaries {
@@ -52,11 +50,8 @@ impl Summaries {
             }
         }
         let holdings = Holdings::default();
-        let twins = Twins::default();
-        let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings, twins };
-        let outlined = program.methods().filter_map(|method| all.outline(method));
-        all.holdings = Holdings::of(program, calls, outlined, |method| all.outline(method).is_none());
-        all.twins = Twins::of(program, calls, |method| all.outline(method), all.holdings.all_kept());
+        let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings };
+        all.holdings = Holdings::of(program, calls, |method| all.outline(method));
         all.summaries.resize_with(count, || None);
         for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
             let done: Vec<Vec<(MethodId, Summary)>> =

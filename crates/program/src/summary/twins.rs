@@ -18,7 +18,7 @@ const MAX_RENAMES: usize = 4;
 
 /// Which names are another name of something.
 #[derive(Default)]
-pub struct Twins {
+pub(super) struct Twins {
     /// By a field, and a field of what it holds: another name, where parameter 0 is the object that has the former.
     fields: FxHashMap<(FieldId, FieldId), Name>,
     /// By a parameter of a method, and a field of what it is: another name in the method.
@@ -39,10 +39,11 @@ impl Twins {
         kept: &FxHashMap<FieldId, u16>,
     ) -> Twins {
         let mut by_class: Kept = FxHashMap::default();
-        for (field, position) in kept {
-            by_class.entry(program.class_of_field(*field)).or_default().push((*field, *position));
+        let mut in_order: Vec<(FieldId, u16)> = kept.iter().map(|(field, position)| (*field, *position)).collect();
+        in_order.sort_unstable();
+        for (field, position) in in_order {
+            by_class.entry(program.class_of_field(field)).or_default().push((field, position));
         }
-        by_class.values_mut().for_each(|fields| fields.sort_unstable());
         let mut found = Finding {
             program,
             kept: by_class,
@@ -73,15 +74,9 @@ impl Twins {
         Twins { fields, parameters, second }
     }
 
-    /// Whether two names of a method are of one object.
-    pub fn are_one(&self, program: &Program, method: MethodId, one: &Name, other: &Name) -> bool {
-        let first_name = |name: &Name| self.first_name(program, method, name);
-        one.same(other) || !one.is_unknown() && first_name(one).same(&first_name(other))
-    }
-
     /// The one name that all names of an object have in common, as far as is known.
-    pub fn first_name(&self, program: &Program, method: MethodId, name: &Name) -> Name {
-        let mut name = name.clone();
+    pub(super) fn first_name(&self, program: &Program, method: MethodId, name: Name) -> Name {
+        let mut name = name;
         for _ in 0..MAX_RENAMES {
             match self.other_name(program, method, &name) {
                 Some(other) => name = other,
