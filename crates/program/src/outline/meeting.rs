@@ -131,7 +131,8 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
             };
             let is_own = program.class(method.class).is_some_and(|class| program.is_checked(class));
             let is_told = is_telling && is_own && (is_made || is_given);
-            if !is_told && !(is_made && is_put(program, method)) {
+            let is_kept = is_made && is_put(program, method);
+            if !is_told && !is_kept {
                 continue;
             }
             match objects.iter_mut().find(|(known, _)| *known == object) {
