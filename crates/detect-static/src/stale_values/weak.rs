@@ -6,6 +6,7 @@
 
 use location::MethodName;
 use program::ir::CallKind;
+use program::model::State;
 use program::outline::{Action, Argument, Member, Object};
 use program::sharing::Part;
 use program::summary::{Access, Influence, Root};
@@ -29,6 +30,7 @@ impl Looking<'_> {
                 || self.is_lone_number(stale)
                 || self.is_old_container(stale)
                 || self.is_far(stale)
+                || self.is_place(stale)
                 || self.is_shared_act(stale)
                 || self.is_of_other_key(stale)
                 || self.is_removed_if_there(stale)
@@ -55,6 +57,13 @@ impl Looking<'_> {
                 || self.is_glance(stale)
                 || stale.how == Use::Decides
                     && !(self.is_flag(variable) && self.whole.variables.change_together(variable, written)))
+    }
+
+    /// Whether a look at one place in an array of atomics decides about a change: places are handed out by counting, and who
+    /// has counted has his place for himself.
+    fn is_place(&self, stale: &Stale) -> bool {
+        let is_one = |access: &Access| access.is_keyed && access.member == Member::State(State::Value);
+        stale.how == Use::Decides && is_one(self.access(stale.read)) && is_one(self.access(stale.write))
     }
 
     fn is_flag(&self, variable: Variable) -> bool {
