@@ -22,12 +22,21 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     let methods: Vec<MethodId> = program.methods().collect();
     let made_in =
         |method: MethodId| calls.mentions[method.index()].calls.iter().filter_map(|(_, call)| makers.get(call));
+    let given = given(program, calls, &makers, &methods);
+    let classes: FxHashSet<ClassName> = makers.values().copied().collect();
+    let classes = &classes;
     let holders: FxHashSet<FieldId> = methods
         .par_iter()
         .flat_map_iter(|method| {
             let made: Vec<ClassName> = made_in(*method).copied().collect();
-            let written = if made.is_empty() { &[][..] } else { calls.writes(*method) };
-            let fits = move |of: ClassName| made.iter().any(|made| program.is_subtype(*made, of));
+            let is_given = given[method.index()];
+            let written = if made.is_empty() && !is_given { &[][..] } else { calls.writes(*method) };
+            let fits = move |of: ClassName| {
+                made.iter().any(|made| program.is_subtype(*made, of))
+                    || is_given
+                        && of != program.roots.object
+                        && classes.iter().any(|made| program.is_subtype(*made, of))
+            };
             written.iter().filter_map(move |field| {
                 let kind = classfile::parse_field(program.names.text(field.descriptor), &program.names);
                 matches!(kind, Some(Type::Reference(class)) if fits(class)).then(|| program.resolve_field(*field))?
@@ -45,7 +54,57 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     let found: Vec<MethodId> = methods.into_par_iter().filter(|method| holds(*method)).collect();
     found.iter().for_each(|method| behind[method.index()] = true);
     spread(program, calls, &makers, found, &mut behind);
+    hand_down(program, calls, classes, &mut behind);
     behind
+}
+
+/// Adds the lambdas and methods that may be given such a container: one of their parameters may hold it.
+fn hand_down(program: &Program, calls: &Calls, classes: &FxHashSet<ClassName>, behind: &mut [bool]) {
+    let above: FxHashSet<ClassName> =
+        classes.iter().flat_map(|class| linearize(*class, &mut supertypes(program))).collect();
+    let is_modelled =
+        |class: &ClassName| *class != program.roots.object && !calls.models.ancestry(*class, &mut |_, _| {}).is_empty();
+    let types: Vec<String> =
+        above.into_iter().filter(is_modelled).map(|class| format!("L{};", program.names.text(class.0))).collect();
+    let takes_one = |method: MethodId| {
+        let descriptor = program.names.text(program.method(method).descriptor);
+        let parameters = descriptor.split(')').next().unwrap_or_default();
+        types.iter().any(|kind| parameters.contains(kind.as_str()))
+    };
+    let mut pending: Vec<MethodId> = program.methods().filter(|method| behind[method.index()]).collect();
+    while let Some(method) = pending.pop() {
+        for callee in calls.callees(method) {
+            let is_own = program.is_checked(program.class_of(*callee));
+            if is_own && !behind[callee.index()] && takes_one(*callee) {
+                behind[callee.index()] = true;
+                pending.push(*callee);
+            }
+        }
+    }
+}
+
+/// By method: whether it gets one from a call, or is a constructor that one is given to.
+fn given(
+    program: &Program,
+    calls: &Calls,
+    makers: &FxHashMap<MethodName, ClassName>,
+    methods: &[MethodId],
+) -> Vec<bool> {
+    let mut given = vec![false; program.known_method_count()];
+    let makes =
+        |method: &MethodId| calls.mentions[method.index()].calls.iter().any(|(_, call)| makers.contains_key(call));
+    let making: Vec<MethodId> = methods.par_iter().copied().filter(makes).collect();
+    spread(program, calls, makers, making.clone(), &mut given);
+    let got = methods.iter().copied().filter(|method| given[method.index()]).collect::<Vec<_>>();
+    for caller in making.into_iter().chain(got) {
+        for callee in calls.callees(caller) {
+            let own = program.method(*callee);
+            if own.name == program.roots.constructor && program.names.text(own.descriptor).contains('L') {
+                given[callee.index()] = true;
+            }
+        }
+    }
+    given
 }
 
 /// Constructors of classes that synchronize themselves, and calls that wrap something so; each with what it makes.

@@ -10,6 +10,7 @@ use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
+use crate::captured::ParameterField;
 use crate::derived::DerivedLocks;
 use crate::getter::Getters;
 use crate::wrapper::Wrappers;
@@ -109,6 +110,8 @@ pub struct Program {
     pub(crate) fields_by_name: FxHashMap<FieldName, FieldId>,
     pub(crate) class_of_method: Vec<ClassId>,
     pub(crate) class_of_field: Vec<ClassId>,
+    /// Parameters of lambdas as fields, which have the last numbers.
+    pub(crate) parameters: Vec<ParameterField>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) missing: Vec<ClassName>,
     pub(crate) jdk: String,
@@ -266,6 +269,9 @@ impl Program {
     }
 
     pub fn field(&self, field: FieldId) -> &Field {
+        if let Some(parameter) = self.parameter_field(field) {
+            return &parameter.field;
+        }
         let entry = self.entry(self.class_of_field[field.0 as usize]);
         &entry.header.fields[(field.0 - entry.first_field) as usize]
     }
@@ -284,7 +290,8 @@ impl Program {
     /// `pkg.Foo.field`
     pub fn readable_field(&self, field: FieldId) -> String {
         let class = self.header(self.class_of_field(field)).name;
-        format!("{}.{}", self.names.readable_class(class), self.names.text(self.field(field).name))
+        let name = self.parameter_name(field).unwrap_or(self.field(field).name);
+        format!("{}.{}", self.names.readable_class(class), self.names.text(name))
     }
 
     /// Whether a reference names a field that is known to be final.

@@ -16,6 +16,7 @@ mod atomic;
 mod behind;
 mod bodies;
 mod calls;
+mod captured;
 mod class;
 mod control;
 mod cover;
@@ -49,6 +50,7 @@ mod wrapper;
 
 pub use annotation::{Annotations, Guard, Mark};
 pub use calls::{CallGraph, Calls, MAX_TARGETS, Targets};
+pub use captured::Captured;
 pub use class::{ClassId, FieldId, MethodId, Program, Unreadable};
 pub use control::{ControlDependence, Dependence};
 pub use cover::Cover;

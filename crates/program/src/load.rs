@@ -49,6 +49,7 @@ impl Program {
             fields_by_name: FxHashMap::default(),
             class_of_method: Vec::new(),
             class_of_field: Vec::new(),
+            parameters: Vec::new(),
             skipped,
             missing,
             jdk,
@@ -63,6 +64,7 @@ impl Program {
         program.classes.extend(found);
         program.number(program.checked.classes);
         program.collect_mentions();
+        program.number_parameters();
         program.derived_locks = DerivedLocks::find(&program);
         program.getters = Getters::find(&program);
         program.find_wrappers();

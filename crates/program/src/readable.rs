@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use location::MethodName;
+use location::{FieldName, MethodName};
 
 use crate::atomic::ATOMIC;
 use crate::class::{MethodId, Program};
@@ -35,7 +35,7 @@ impl<'r> Readable<'r> {
         let mut text = match name.start {
             Start::Parameter(0) if !self.is_static => "this".to_owned(),
             Start::Parameter(position) => self.parameter(position),
-            Start::Static(field) => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+            Start::Static(field) => self.static_field(field),
             Start::Class(class) if names.text(class.0) == ATOMIC => ATOMIC.to_owned(),
             Start::Class(class) => format!("{}.class", simple_name(names, class)),
             Start::New(_) => "a new object".to_owned(),
@@ -52,10 +52,14 @@ impl<'r> Readable<'r> {
         };
         for step in &name.steps {
             match step {
-                NameStep::Field(field) => {
-                    text.push('.');
-                    text.push_str(names.text(field.name));
-                }
+                // What an inner class has captured is called as where it was captured.
+                NameStep::Field(field) => match names.text(field.name).strip_prefix("val$") {
+                    Some(captured) if text == "this" => captured.clone_into(&mut text),
+                    _ => {
+                        text.push('.');
+                        text.push_str(names.text(field.name));
+                    }
+                },
                 NameStep::Constant(index) => {
                     let _ = write!(text, "[{index}]");
                 }
@@ -66,6 +70,17 @@ impl<'r> Readable<'r> {
             }
         }
         text
+    }
+
+    fn static_field(&self, field: FieldName) -> String {
+        let names = &self.program.names;
+        match self.program.resolve_field(field).filter(|field| self.program.parameter_field(*field).is_some()) {
+            Some(local) => match self.program.parameter_name(local) {
+                Some(name) => names.text(name).to_owned(),
+                None => "a local".to_owned(),
+            },
+            None => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+        }
     }
 
     fn key(&self, key: Key) -> String {

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use crate::class::{FieldId, MethodId, Program};
 use crate::model::State;
 use crate::outline::{Member, Name, NameStep, Start};
-use crate::summary::{Access, AccessId, Summaries, Summary};
+use crate::summary::{Access, AccessId, Spot, Summaries, Summary};
 
 /// A variable of the program: the same field of all objects is one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -72,10 +72,15 @@ pub struct Variables {
     writers: FxHashMap<Variable, Vec<Place>>,
     /// Pairs that some section touches together, the smaller first; and how many of the two one of those sections writes.
     together: FxHashMap<(Variable, Variable), u8>,
+    /// By parameter: the variables that callers give whose contents the method touches, each once.
+    given: FxHashMap<(MethodId, u16), Vec<Variable>>,
 }
 
 /// Sections that touch more than this many variables say little about any two of them.
 const MAX_VIEW: usize = 16;
+
+/// More variables than this that are given for one parameter are not looked at.
+const MAX_GIVEN: usize = 8;
 
 /// What one method adds.
 #[derive(Default)]
@@ -83,6 +88,8 @@ struct Found {
     writes: Vec<(Variable, Place)>,
     /// Pairs, the smaller first, and how many of the two are written.
     pairs: Vec<((Variable, Variable), u8)>,
+    /// Variables that it gives to other code, and where that touches them.
+    given: Vec<(Spot, Variable)>,
 }
 
 impl Found {
@@ -92,11 +99,14 @@ impl Found {
         // By section: what it touches, and whether it writes it.
         let mut views: Vec<Vec<(Variable, bool)>> = vec![Vec::new(); summary.sections.len()];
         for (index, access) in summary.accesses.iter().enumerate() {
-            let is_own = access.spot.method == name;
-            if access.held.is_empty() && !(access.is_write && is_own) {
+            let is_own = access.spot.method == name || access.is_given;
+            if access.held.is_empty() && !(access.is_write && is_own) && !access.is_given {
                 continue;
             }
             let Some(variable) = Variable::of(program, access) else { continue };
+            if access.is_given {
+                found.given.push((access.spot, variable));
+            }
             // What a function of this method does is in the section of whoever runs it.
             let is_own_section =
                 |section: &usize| summary.sections[*section].call.is_none() || program.is_lambda(access.spot.method);
@@ -144,6 +154,9 @@ impl Variables {
             .collect();
         let mut all = Variables::default();
         for found in found {
+            for (spot, variable) in found.given {
+                all.add_given(program, summaries, &spot, variable);
+            }
             for (variable, place) in found.writes {
                 all.writers.entry(variable).or_default().push(place);
             }
@@ -153,6 +166,22 @@ impl Variables {
             }
         }
         all
+    }
+
+    fn add_given(&mut self, program: &Program, summaries: &Summaries, spot: &Spot, variable: Variable) {
+        let Some(method) = program.declared_method(spot.method) else { return };
+        let touched = summaries.summary(method).into_iter().flat_map(|summary| &summary.accesses);
+        for position in touched.filter(|access| access.spot == *spot).filter_map(Access::bare_parameter) {
+            let given = self.given.entry((method, position)).or_default();
+            if !given.contains(&variable) && given.len() < MAX_GIVEN {
+                given.push(variable);
+            }
+        }
+    }
+
+    /// Variables that callers give for a parameter whose contents the method touches, in the order of callers.
+    pub fn given(&self, method: MethodId, position: u16) -> &[Variable] {
+        self.given.get(&(method, position)).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Writes outside constructors, in the order of methods.

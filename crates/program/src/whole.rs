@@ -8,6 +8,7 @@ use location::FieldName;
 
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
+use crate::captured::Captured;
 use crate::class::{ClassId, MethodId, Program, Unreadable};
 use crate::cover::Cover;
 use crate::ir::Body;
@@ -49,6 +50,7 @@ pub struct Ground<'p> {
     pub settings: Settings,
     outlines: Arc<OutlineCache>,
     threads: OnceLock<Threads>,
+    captured: OnceLock<Arc<Captured>>,
     interface_callers: OnceLock<InterfaceCallers>,
     answers: Answers,
     pub(crate) signals: OnceLock<Vec<Signal>>,
@@ -72,6 +74,7 @@ impl<'p> Ground<'p> {
             settings,
             outlines: Arc::new(OutlineCache::new(program)),
             threads: OnceLock::new(),
+            captured: OnceLock::new(),
             interface_callers: OnceLock::new(),
             answers: Answers::new(program),
             signals: OnceLock::new(),
@@ -118,7 +121,7 @@ impl<'p> Ground<'p> {
 
     /// Summaries of the methods that `wanted` accepts.
     pub fn summaries(&self, wanted: impl Fn(MethodId) -> bool) -> Summaries {
-        Summaries::of(self.program, &self.calls, self.outlines.clone(), &[], wanted)
+        Summaries::of(self.program, &self.calls, self.outlines.clone(), Arc::default(), &[], wanted)
     }
 
     /// What starts what, and which threads run a method; found when it is first asked for. That is done on all cores:
@@ -127,9 +130,14 @@ impl<'p> Ground<'p> {
         self.threads.get_or_init(|| Threads::of(self.program, &self.calls, self.outlines(), self.settings.world))
     }
 
+    /// The locals that tasks capture.
+    fn captured(&self) -> &Arc<Captured> {
+        self.captured.get_or_init(|| Arc::new(Captured::of(self.program, &self.calls, self.outlines(), self.threads())))
+    }
+
     /// Which fields are shared, and why others are not; found field by field.
     pub fn sharings(&self) -> Sharings<'_> {
-        Sharings::new(self.program, &self.calls, self.outlines(), self.threads(), &self.answers)
+        Sharings::new(self.program, &self.calls, self.outlines(), self.threads(), self.captured(), &self.answers)
     }
 }
 
@@ -155,9 +163,9 @@ impl<'p> Whole<'p> {
 
     pub fn on(ground: Arc<Ground<'p>>) -> Whole<'p> {
         let Summarised { atomic, matters } = ground.summarised();
-        let summaries = Summaries::of(ground.program, &ground.calls, ground.outlines.clone(), atomic, |method| {
-            matters[method.index()]
-        });
+        let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
+        let summaries =
+            Summaries::of(ground.program, &ground.calls, outlines, captured, atomic, |method| matters[method.index()]);
         Whole::with(ground, summaries)
     }
 
@@ -165,7 +173,8 @@ impl<'p> Whole<'p> {
     pub fn in_full(program: &'p Program, settings: Settings) -> Whole<'p> {
         let ground = Arc::new(Ground::of(program, settings));
         let atomic = atomic_methods(program, &ground.calls, &ground.settings.atomic);
-        let summaries = Summaries::of(program, &ground.calls, ground.outlines.clone(), &atomic, |_| true);
+        let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
+        let summaries = Summaries::of(program, &ground.calls, outlines, captured, &atomic, |_| true);
         Whole::with(ground, summaries)
     }
 

@@ -13,7 +13,7 @@ use fixture::{Compiled, Fact};
 use program::sharing::{Answers, Part, Sharing, Sharings, describe};
 use program::summary::Summaries;
 use program::thread::{At, Many, Threads, World};
-use program::{CallGraph, Calls, Known, MethodId, OutlineCache, Outlines, Program};
+use program::{CallGraph, Calls, Captured, Known, MethodId, OutlineCache, Outlines, Program};
 
 #[test]
 fn threads_are_what_the_fixtures_say() {
@@ -34,7 +34,7 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
         _ => World::Auto,
     };
     let calls = Calls::of(program, CallGraph::default());
-    let summaries = Summaries::of(program, &calls, Arc::new(OutlineCache::new(program)), &[], |_| true);
+    let summaries = Summaries::of(program, &calls, Arc::new(OutlineCache::new(program)), Arc::default(), &[], |_| true);
     let outlines = Outlines::new(program, &summaries.outlines);
     let threads = Threads::of(program, &calls, outlines, world);
     let mut facts = Vec::new();
@@ -86,7 +86,8 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
 fn sharing(program: &Program, calls: &Calls, summaries: &Summaries, threads: &Threads) -> Vec<Fact> {
     let answers = Answers::new(program);
     let outlines = Outlines::new(program, &summaries.outlines);
-    let sharings = Sharings::new(program, calls, outlines, threads, &answers);
+    let captured = Captured::default();
+    let sharings = Sharings::new(program, calls, outlines, threads, &captured, &answers);
     let mut facts = Vec::new();
     for field in program.classes().flat_map(|class| program.fields_of(class)) {
         for access in sharings.accesses(field).iter().filter(|access| access.is_write) {

@@ -1,7 +1,7 @@
 //! Whether another thread can write a variable while a method is between its sections.
 
 use location::MethodName;
-use program::outline::{Action, EventId};
+use program::outline::{Action, EventId, Name, NameStep};
 use program::sharing::{FieldAccess, Part, Sharing};
 use program::thread::{At, EntryId, EntryKind};
 use program::{FieldId, Mark, MethodId, Program, Variable, Whole};
@@ -44,6 +44,7 @@ pub(super) fn is_contended(
     let outlines = whole.outlines();
     let gets_between = |process: EntryId, write: At, other: EntryId| {
         threads.overlap(process, other)
+            && ![process, other].iter().any(|process| sharings.is_home(variable.field(), *process))
             && (process == other && !is_apart(process)
                 || process != other
                     && threads.ordered(outlines, process, at, other).is_none()
@@ -94,9 +95,15 @@ pub(super) fn is_contended(
 fn is_own_write(whole: &Whole<'_>, variable: Variable, write: At) -> bool {
     let outline = whole.outlines().get(write.method);
     let event = outline.and_then(|outline| outline.events.get(write.event.index()));
+    // What the variable holds may be in a field of another object, too.
+    let is_it = |name: &Name| match name.steps.last() {
+        Some(NameStep::Field(field)) => whole.program.resolve_field(*field) == Some(variable.field()),
+        _ => true,
+    };
+    let is_own = |name: &Name| is_of_this(name, variable) && is_it(name);
     event.is_some_and(|event| match &event.action {
-        Action::Write { base, .. } => is_of_this(base, variable),
-        Action::Call { arguments, .. } => arguments.first().is_some_and(|first| is_of_this(&first.name, variable)),
+        Action::Write { base, .. } => is_own(base),
+        Action::Call { arguments, .. } => arguments.first().is_some_and(|first| is_own(&first.name)),
         _ => false,
     })
 }

@@ -8,7 +8,7 @@ use program::{Cover, HeldLock, LockKind, MethodId, Place, Relation, Variable, Wh
 use super::orphaned::Dropped;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, skew};
-use crate::threads::{is_of_this, is_owned, is_part, is_printed, run_at_once};
+use crate::threads::{is_of_this, is_owned, is_part, is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -119,7 +119,14 @@ impl Looking<'_> {
     }
 
     pub(super) fn variable(&self, access: &Access) -> Option<Variable> {
-        Variable::of(self.whole.program, access)
+        Variable::of(self.whole.program, access).or_else(|| self.given(access))
+    }
+
+    /// The variable that a parameter holds: the first one that callers give and threads share.
+    fn given(&self, access: &Access) -> Option<Variable> {
+        let position = access.bare_parameter()?;
+        let given = self.whole.variables.given(self.method, position);
+        given.iter().copied().find(|variable| is_shared(self.whole, *variable))
     }
 
     fn candidates(&self) -> Vec<Stale> {
@@ -344,6 +351,7 @@ impl Looking<'_> {
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
         !self.is_covered(stale, &self.cover())
+            && !self.is_under_given_lock(stale)
             && !is_owned(self.whole, self.method, self.access(stale.read))
             && !is_owned(self.whole, self.method, self.access(stale.write))
             && contention::is_contended(
@@ -355,6 +363,19 @@ impl Looking<'_> {
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
                 |write| self.only_adds_to(stale, write),
             )
+    }
+
+    /// Whether the callers have given the lock that is held over both, together with the object: which lock goes with which
+    /// object is theirs to know.
+    fn is_under_given_lock(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let is_given = |section: usize| {
+            let around = &self.summary.sections[section];
+            around.kind != LockKind::Own
+                && matches!(around.lock.start, Start::Parameter(_))
+                && around.lock.steps.is_empty()
+        };
+        read.bare_parameter().is_some() && read.held.intersection(write.held).iter().any(is_given)
     }
 
     /// Whether the two have to do with each other: somebody keeps both in step, or, where one becomes the other, looks
@@ -392,6 +413,8 @@ impl Looking<'_> {
         let is_of_class = |caller: &&MethodId| program.class_of(**caller) == program.class_of(self.method);
         let mut callers = self.whole.calls.callers(self.method).iter();
         stale.variable != stale.written
+            // Others have no name for a local, and cannot keep it in step.
+            && !program.is_captured(stale.written.field())
             && run_at_once(self.whole, self.method, self.method)
             && (changes(self.method) || callers.any(|caller| is_of_class(&caller) && changes(*caller)))
             && self.whole.variables.writers(stale.written).iter().all(is_made_of_it)

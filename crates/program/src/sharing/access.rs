@@ -30,10 +30,16 @@ impl<'s> Sharings<'s> {
     }
 
     pub(super) fn find_accesses(self, field: FieldId) -> Box<[FieldAccess]> {
+        if let Some(ways) = self.ways(field) {
+            return ways.accesses.into();
+        }
         let users = self.threads.library.users(field);
         self.outlines.make_here(users);
         let all = users.iter().flat_map(|method| &self.touched(*method).found).filter(|(touched, _)| *touched == field);
-        all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect()
+        let mut all: Vec<FieldAccess> =
+            all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect();
+        all.extend(self.accesses_beside(field, &all));
+        all.into()
     }
 
     /// Those of the reads of a field whose method gives the container away.

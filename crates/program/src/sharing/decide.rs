@@ -11,6 +11,7 @@ impl Sharings<'_> {
         let all = self.accesses(field);
         let of = |part: Part| {
             let some = all.iter().filter(|access| access.part == part && !access.is_initial);
+            let some = some.filter(|access| !self.is_at_home(field, access));
             some.copied().collect::<Vec<FieldAccess>>()
         };
         let own = of(Part::Itself);
@@ -24,7 +25,9 @@ impl Sharings<'_> {
             all.iter().any(|access| access.part == part).then(|| {
                 // Whoever gets hold of the container by another way is not among those who touch it here.
                 let mut strangers = self.processes(&self.leaking(field, &own));
-                if self.leaks_contents(field) {
+                if let Some(ways) = self.ways(field) {
+                    strangers = self.processes(&ways.leaks);
+                } else if self.leaks_contents(field) {
                     strangers.extend(self.anyone(&own));
                 }
                 self.decide(field, &of(part), &strangers)
@@ -101,6 +104,7 @@ impl Sharings<'_> {
         }
         let class = self.program.class_of_field(field);
         let is_static = self.program.field(field).access.is_static();
+        let is_captured = self.program.is_captured(field);
         if !is_static && self.is_confined(class) {
             return Sharing::Confined;
         }
@@ -108,7 +112,9 @@ impl Sharings<'_> {
             if let Some(process) = self.writes_before_start(&writes, &writers, &all) {
                 return Sharing::WrittenBeforeStart(process);
             }
-            if !is_static && let Some(entry) = self.own_task(accesses) {
+            if (!is_static || is_captured)
+                && let Some(entry) = self.own_task(accesses)
+            {
                 return Sharing::OwnTask(entry);
             }
         }

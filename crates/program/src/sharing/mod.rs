@@ -7,6 +7,7 @@ mod access;
 mod construct;
 mod decide;
 mod escape;
+mod local;
 mod own;
 mod show;
 
@@ -16,6 +17,7 @@ use rustc_hash::FxHashSet;
 
 use crate::annotation::Mark;
 use crate::calls::Calls;
+use crate::captured::Captured;
 use crate::class::{ClassId, FieldId, MethodId, Program};
 use crate::outlines::Outlines;
 use crate::thread::{At, EntryId, EntryKind, Overlap, Threads};
@@ -131,6 +133,7 @@ pub struct Sharings<'s> {
     calls: &'s Calls,
     outlines: Outlines<'s>,
     threads: &'s Threads,
+    captured: &'s Captured,
     answers: &'s Answers,
 }
 
@@ -140,9 +143,10 @@ impl<'s> Sharings<'s> {
         calls: &'s Calls,
         outlines: Outlines<'s>,
         threads: &'s Threads,
+        captured: &'s Captured,
         answers: &'s Answers,
     ) -> Sharings<'s> {
-        Sharings { program, calls, outlines, threads, answers }
+        Sharings { program, calls, outlines, threads, captured, answers }
     }
 
     /// Whether the field itself is shared; none if nothing touches it.

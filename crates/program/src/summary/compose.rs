@@ -11,6 +11,7 @@ use super::{
     SummarySection, Waiting,
 };
 use crate::calls::Calls;
+use crate::captured::Local;
 use crate::class::{MethodId, Program};
 use crate::outline::{
     Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Origin, Outline, SectionSet,
@@ -51,6 +52,7 @@ impl<'c> Compose<'c> {
             holdings: self.holdings,
             id: method,
             method: self.program.method_name(method),
+            captured: self.holdings.captured_in(method),
             component: self.component,
             outline,
             known,
@@ -83,8 +85,10 @@ pub(super) struct Composing<'c, 's> {
     pub(super) program: &'c Program,
     pub(super) calls: &'c Calls,
     pub(super) holdings: &'c Holdings,
-    id: MethodId,
+    pub(super) id: MethodId,
     pub(super) method: MethodName,
+    /// What the method has of locals that tasks capture.
+    pub(super) captured: &'c [Local],
     /// Methods that call each other, this one among them.
     pub(super) component: &'c [MethodId],
     pub(super) outline: &'c Outline,
@@ -233,6 +237,9 @@ impl Composing<'_, '_> {
     }
 
     fn settled(&self, name: &Name) -> Name {
+        if let Some(local) = self.captured.iter().find(|local| local.start == name.start) {
+            return extend_by(&Name::start(Start::Static(local.field)), &name.steps);
+        }
         if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, &*name.steps) {
             return match self.kept(register, *field) {
                 Some(given) => self.settle(&extend(given.clone(), rest)),
@@ -375,6 +382,7 @@ impl Composing<'_, '_> {
             keys: event.key.map(|key| self.settle_key(key)).into_iter().collect(),
             is_of_keys: false,
             is_of_each: self.is_each(base, event),
+            is_given: false,
             within: self.within(base),
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },
         })

@@ -2,16 +2,21 @@
 //!
 //! `private final Map<K, V> table = new ConcurrentHashMap<>()` is declared as a `Map` and never holds anything else.
 
+use std::sync::Arc;
+
+use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::handle::{Handles, handles};
 use super::twins::Twins;
 use crate::calls::Calls;
+use crate::captured::{Captured, Local};
 use crate::class::{FieldId, MethodId, Program};
 use crate::ir::{Body, Constant, Op};
 use crate::model::{CallModel, Product, Returns, Section};
-use crate::outline::{Action, Member, Object, Outline, Start};
+use crate::outline::{Action, EventId, Member, Object, Outline, Start};
+use crate::outlines::Outlines;
 
 /// What is known of the objects that a field, or a register, holds.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -31,21 +36,29 @@ pub struct Holdings {
     kept: FxHashMap<FieldId, u16>,
     pub(super) twins: Twins,
     handles: Handles,
+    captured: Arc<Captured>,
+    /// By parameter: what all callers give, where they agree.
+    parameters: FxHashMap<(MethodId, u16), Holding>,
 }
 
 impl Holdings {
     /// What is stored to the fields that methods with outlines store to, by them or by others.
     pub(super) fn of<'o>(
-        program: &Program,
-        calls: &Calls,
+        asking: Asking<'_>,
         outline: impl Fn(MethodId) -> Option<&'o Outline> + Sync,
+        captured: Arc<Captured>,
     ) -> Holdings {
+        let Asking { program, calls, .. } = asking;
         let giving = Giving { program, calls, outline };
+        let mut called: FxHashSet<(MethodId, u16)> = FxHashSet::default();
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
         let mut kept = FxHashMap::default();
         for (method, outline) in program.methods().filter_map(|method| Some((method, (giving.outline)(method)?))) {
             for event in &outline.events {
+                if let Some(position) = asked_of_parameter(&event.action) {
+                    called.insert((method, position));
+                }
                 let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
                 else {
                     continue;
@@ -72,6 +85,10 @@ impl Holdings {
                         .unwrap_or_default(),
                     _ => Holding::default(),
                 };
+                let holding = match holding {
+                    Holding { class: None, section: None } => asking.objects(method, &stored.objects, MAX_DEPTH),
+                    known => known,
+                };
                 agree(&mut fields, field, holding);
             }
         }
@@ -83,9 +100,35 @@ impl Holdings {
         for (field, holding) in others.into_iter().flatten().flatten() {
             agree(&mut fields, field, holding);
         }
+        for (field, origins) in captured.all() {
+            for (method, object) in origins {
+                agree(&mut fields, field, asking.object(*method, *object, MAX_DEPTH));
+            }
+        }
         fields.retain(|_, holding| *holding != Holding::default());
+        let asking = Asking { fields: Some(&fields), ..asking };
+        let parameters = called.into_iter().map(|(method, position)| {
+            let given = asking.parameter(method, position, MAX_DEPTH);
+            ((method, position), given)
+        });
+        let parameters = parameters.filter(|(_, given)| *given != Holding::default()).collect();
         let twins = Twins::of(program, calls, &giving.outline, &kept);
-        Holdings { fields, foreign, kept, twins, handles: handles(program, calls) }
+        Holdings { fields, foreign, kept, twins, handles: handles(program, calls), captured, parameters }
+    }
+
+    /// What a method is given for a parameter.
+    pub(super) fn parameter(&self, method: MethodId, position: u16) -> Holding {
+        self.parameters.get(&(method, position)).copied().unwrap_or_default()
+    }
+
+    /// Whether a field stands for a local that tasks capture.
+    pub(super) fn is_local(&self, field: FieldName) -> bool {
+        self.captured.has(field)
+    }
+
+    /// What a method has of locals that tasks capture.
+    pub(super) fn captured_in(&self, method: MethodId) -> &[Local] {
+        self.captured.of_method(method)
     }
 
     /// Whether all objects that the field ever holds are made for it, as far as the code tells.
@@ -225,6 +268,110 @@ fn is_foreign(outline: &Outline, object: &Object) -> bool {
         Object::Event(event) => matches!(outline.events[event.index()].action, Action::Read { .. }),
         Object::Parameter(_) | Object::Unknown => true,
     }
+}
+
+/// The parameter that an interface of the library is called on.
+fn asked_of_parameter(action: &Action) -> Option<u16> {
+    match action {
+        Action::Call { kind: CallKind::Interface, arguments, .. } => match arguments.first()?.objects.as_slice() {
+            [Object::Parameter(position)] => Some(*position),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Callers, and calls that only hand on, further away than this are not asked.
+const MAX_DEPTH: usize = 3;
+/// More callers than this are not asked.
+const MAX_CALLERS: usize = 16;
+
+/// Looks for what objects are, across methods.
+#[derive(Clone, Copy)]
+pub(super) struct Asking<'a> {
+    pub(super) program: &'a Program,
+    pub(super) calls: &'a Calls,
+    pub(super) outlines: Outlines<'a>,
+    /// What fields hold, where that is known already.
+    pub(super) fields: Option<&'a FxHashMap<FieldId, Holding>>,
+}
+
+impl Asking<'_> {
+    /// What all of these are, if they agree.
+    fn objects(self, method: MethodId, objects: &[Object], depth: usize) -> Holding {
+        all_agree(objects.iter().map(|object| self.object(method, *object, depth)))
+    }
+
+    fn object(self, method: MethodId, object: Object, depth: usize) -> Holding {
+        match object {
+            Object::New { class, .. } => Holding { class: Some(class), section: None },
+            Object::Event(event) => self.yielded(method, event, depth),
+            Object::Parameter(position) => self.parameter(method, position, depth),
+            Object::Int(_) | Object::Unknown => Holding::default(),
+        }
+    }
+
+    /// What a call returns: told by the library, or made by the method that is called.
+    fn yielded(self, method: MethodId, event: EventId, depth: usize) -> Holding {
+        let Some(outline) = self.outlines.get(method) else { return Holding::default() };
+        let (kind, called) = match &outline.events[event.index()].action {
+            Action::Call { kind, method, .. } => (kind, method),
+            Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
+                let field = self.program.resolve_field(*field);
+                return self
+                    .fields
+                    .zip(field)
+                    .and_then(|(fields, field)| fields.get(&field).copied())
+                    .unwrap_or_default();
+            }
+            _ => return Holding::default(),
+        };
+        let told = made_by(self.program, self.calls, &outline.events[event.index()].action);
+        let Some(depth) = depth.checked_sub(1).filter(|_| told == Holding::default()) else { return told };
+        let targets = self.calls.targets(self.program, *kind, *called);
+        let behind = targets.known().iter().filter(|target| self.calls.is_behind_interface(**target));
+        if targets.known().is_empty() || behind.count() < targets.known().len() {
+            return Holding::default();
+        }
+        all_agree(targets.known().iter().map(|target| match self.outlines.get(*target) {
+            Some(outline) => self.objects(*target, &outline.returned, depth),
+            None => Holding::default(),
+        }))
+    }
+
+    /// What all callers give. A class of the program is not told: callers that are not here may give one below it.
+    fn parameter(self, method: MethodId, position: u16, depth: usize) -> Holding {
+        let callers = self.calls.callers(method);
+        let Some(depth) = depth.checked_sub(1) else { return Holding::default() };
+        if callers.len() > MAX_CALLERS || !callers.iter().all(|caller| self.calls.is_behind_interface(*caller)) {
+            return Holding::default();
+        }
+        let name = self.program.method_name(method);
+        let is_of_library = |holding: &Holding| {
+            let class = holding.class.and_then(|class| self.program.class(class));
+            !class.is_some_and(|class| self.program.is_checked(class))
+        };
+        let given = all_agree(callers.iter().flat_map(|caller| {
+            let events = self.outlines.get(*caller).into_iter().flat_map(|outline| &outline.events);
+            let given = events.filter_map(move |event| match &event.action {
+                Action::Call { method: called, arguments, .. } | Action::Lambda { method: called, arguments, .. }
+                    if called.name == name.name && called.descriptor == name.descriptor =>
+                {
+                    let argument = arguments.get(usize::from(position));
+                    Some(argument.map(|argument| argument.objects.as_slice()).unwrap_or_default())
+                }
+                _ => None,
+            });
+            given.map(move |objects| self.objects(*caller, objects, depth))
+        }));
+        Some(given).filter(is_of_library).unwrap_or_default()
+    }
+}
+
+/// What is known if all say the same.
+fn all_agree(mut all: impl Iterator<Item = Holding>) -> Holding {
+    let first = all.next().unwrap_or_default();
+    if all.all(|other| other == first) { first } else { Holding::default() }
 }
 
 fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {

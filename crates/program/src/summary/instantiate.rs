@@ -1,7 +1,7 @@
 //! Calls of analysed code: the callee's summary, put in at the call from the caller's side.
 
 use classfile::CallKind;
-use location::MethodName;
+use location::{FieldName, MethodName};
 use smallvec::SmallVec;
 
 use super::compose::{Composing, extend, extend_by};
@@ -128,6 +128,10 @@ impl Composing<'_, '_> {
                 Some(argument) => self.settle(&argument.name),
                 None => Name::start(Start::Unknown),
             },
+            // A local of the callee's is another one in each call.
+            Start::Static(field) if self.holdings.is_local(field) && !self.has_captured(field) => {
+                Name::start(Start::Unknown)
+            }
             Start::Static(_) | Start::Class(_) => Name::start(name.start),
             // What the callee returns is called by the call here.
             Start::Result(_) | Start::Element(_) | Start::New(_) if self.is_found(name) => {
@@ -142,6 +146,10 @@ impl Composing<'_, '_> {
             Some(name) => self.settle(&extend_by(&start, &name.steps)),
             None => Name::start(Start::Unknown),
         }
+    }
+
+    fn has_captured(&self, field: FieldName) -> bool {
+        self.captured.iter().any(|local| local.field == field)
     }
 
     /// Whether a callee's name is that of what it returns.
@@ -295,8 +303,10 @@ impl Composing<'_, '_> {
                     all
                 }
             };
+            let base = self.translate_base(access, arguments);
             let put = Access {
-                base: self.translate_base(access, arguments),
+                is_given: access.bare_parameter().is_some() && crate::variable::holder(&base).is_some(),
+                base,
                 member: access.member,
                 is_write: access.is_write,
                 spot: access.spot,

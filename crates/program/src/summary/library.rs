@@ -104,6 +104,7 @@ impl Composing<'_, '_> {
                 let class = self.result_class.get(event.index()).copied().flatten();
                 Holding { class, section: None }
             }
+            (Start::Parameter(position), None) => self.holdings.parameter(self.id, position),
             _ => Holding::default(),
         }
     }
@@ -274,6 +275,7 @@ impl Composing<'_, '_> {
                         _ => self.are_keys(arguments.first()),
                     },
                     is_of_each: self.is_each(&base, event),
+                    is_given: false,
                     within: match effect.target {
                         Target::Argument(index) => self.within_given(arguments.get(usize::from(index) + skip)),
                         Target::Named => None,

@@ -144,6 +144,8 @@ pub struct Access {
     pub is_of_keys: bool,
     /// It touches each element of something in turn: what it tells, it tells of all of them.
     pub is_of_each: bool,
+    /// The code that has it was given the object and has no name for the variable: this method is the first that has.
+    pub is_given: bool,
     /// The container that has the object that the base starts with.
     pub within: Option<Box<Name>>,
     /// Of a write: the comparisons that must have come out in one way for it to happen.
@@ -151,6 +153,18 @@ pub struct Access {
 }
 
 impl Access {
+    /// The parameter that is the library object or array whose contents are touched: a variable only for callers.
+    pub fn bare_parameter(&self) -> Option<u16> {
+        match (self.member, &self.base) {
+            (Member::Elements | Member::State(_), Name { start: Start::Parameter(position), steps })
+                if steps.is_empty() && self.within.is_none() =>
+            {
+                Some(*position)
+            }
+            _ => None,
+        }
+    }
+
     /// The object, as some element of its container if it is one.
     pub fn object(&self) -> Cow<'_, Name> {
         match &self.within {

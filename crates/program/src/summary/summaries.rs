@@ -9,12 +9,13 @@ use smallvec::SmallVec;
 
 use super::Summary;
 use super::compose::Compose;
-use super::holding::Holdings;
+use super::holding::{Asking, Holdings};
 use super::order::{components, levels};
 use crate::calls::Calls;
+use crate::captured::Captured;
 use crate::class::{MethodId, Program};
 use crate::outline::Outline;
-use crate::outlines::OutlineCache;
+use crate::outlines::{OutlineCache, Outlines};
 
 /// Rounds within a component of methods that call each other.
 const ROUNDS: usize = 3;
@@ -36,6 +37,7 @@ impl Summaries {
         program: &Program,
         calls: &Calls,
         outlines: Arc<OutlineCache>,
+        captured: Arc<Captured>,
         atomic: &[MethodId],
         wanted: impl Fn(MethodId) -> bool,
     ) -> Summaries {
@@ -51,7 +53,9 @@ impl Summaries {
         }
         let holdings = Holdings::default();
         let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings };
-        all.holdings = Holdings::of(program, calls, |method| all.outline(method));
+        let asking = Asking { program, calls, outlines: Outlines::new(program, &all.outlines), fields: None };
+        let holdings = Holdings::of(asking, |method| all.outline(method), captured);
+        all.holdings = holdings;
         all.summaries.resize_with(count, || None);
         for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
             let done: Vec<Vec<(MethodId, Summary)>> =

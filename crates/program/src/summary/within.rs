@@ -76,8 +76,9 @@ impl Composing<'_, '_> {
         }
         let object = object?;
         match holder(object) {
-            Some(_) => Some(Box::new(object.clone())),
-            None => self.within(object).or_else(|| self.within_given(arguments.first())),
+            // Elements of a local are told apart as they were before somebody captured it.
+            Some(field) if !self.holdings.is_local(field) => Some(Box::new(object.clone())),
+            _ => self.within(object).or_else(|| self.within_given(arguments.first())),
         }
     }
 }
