@@ -60,14 +60,15 @@ impl<'t> Telling<'t> {
         let words = &self.words;
         let (seen, written) = (words.variable(section, read), words.variable(later, write));
         let is_waited = stale.is_waited();
-        let is_check = stale.how != Use::Written;
+        let is_check = !matches!(stale.how, Use::Written | Use::Counted);
+        let is_step_first = is_step_first(stale, write);
         let rule = if is_check { &rules::CHECK_THEN_ACT } else { &rules::STALE_VALUE };
         let mut steps = Steps::default();
         let look = match alone(section, read) {
-            Some(Alone::Call) if stale.how == Use::Stepped => {
+            Some(Alone::Call) if is_step_first => {
                 format!("`{seen}` changed{}{}", words.by(read), words.inside(read))
             }
-            _ if stale.how == Use::Stepped => {
+            _ if is_step_first => {
                 format!("`{seen}` written{}{}", words.under(section, read), words.inside(read))
             }
             Some(Alone::Call) => format!("`{seen}` asked{}{}", words.by(read), words.inside(read)),
@@ -109,6 +110,14 @@ impl<'t> Telling<'t> {
                 let done = if alone(later, write) == Some(Alone::Call) { "asked" } else { "read" };
                 format!("`{written}` {done}{again} to decide, whoever made it so{}", words.inside(write))
             }
+            Use::Counted if is_step_first => {
+                let done = if alone(later, write) == Some(Alone::Call) { "asked" } else { "read" };
+                format!("`{written}` {done}{again} for what came of it, whoever made it so{}", words.inside(write))
+            }
+            Use::Counted => {
+                let done = if write.member == Member::State(State::Contents) { "added to" } else { "counted on" };
+                format!("`{written}` {done}{again}, whatever it has become{}", words.inside(write))
+            }
         };
         steps.add(Thread::a(), Some(self.places.event(write.event)), last);
         let message = match stale.how {
@@ -123,13 +132,19 @@ impl<'t> Telling<'t> {
                     "`{seen}` may change between (1) and (4), and two threads may get the same answer, or none the wanted one"
                 )
             }
+            Use::Counted => {
+                format!("`{seen}` may change between (1) and (4), and two threads may go on with the same number")
+            }
         };
         let fix = if stale.how == Use::Found {
             format!(
                 "hold one lock from (1) to (4), and where others take it out of `{seen}`; or do both in one step of `{seen}`, such as `compute`"
             )
-        } else if let (Use::Stepped, Some(Alone::Call)) = (stale.how, alone(section, read)) {
-            format!("go by what the step itself returns at (1), and do not ask `{seen}` again")
+        } else if let (Use::Stepped | Use::Counted, Some(Alone::Call), Member::State(State::Value)) =
+            (stale.how, alone(section, read), read.member)
+        {
+            let step = if is_step_first { 1 } else { 4 };
+            format!("go by what the step itself returns at ({step}), and do not ask `{seen}` beside it")
         } else if is_waited {
             format!("look at `{seen}` again after the wait: wait in a loop that asks")
         } else if !is_one_lock && is_check {
@@ -266,7 +281,7 @@ impl<'t> Telling<'t> {
         let is_own = access.is_some_and(|access| access.spot == write.spot);
         let done = if alone(section, read) == Some(Alone::Call) { "changed" } else { "written" };
         let is_same_step =
-            stale.how == Use::Stepped && access.is_some_and(|access| access.spot.method == read.spot.method);
+            is_step_first(stale, write) && access.is_some_and(|access| access.spot.method == read.spot.method);
         let same = match (is_same_step, is_own) {
             (true, _) => ", by the same code as (1)",
             (_, true) => ", by the same code as (4)",
@@ -274,6 +289,11 @@ impl<'t> Telling<'t> {
         };
         (access.map(|access| self.places.spot(&access.spot)), format!("`{variable}` {done}{how}{same}"))
     }
+}
+
+/// Whether a step of one's own comes first, and what came of it is asked afterwards.
+fn is_step_first(stale: &Stale, write: &Access) -> bool {
+    stale.how == Use::Stepped || stale.how == Use::Counted && !write.is_write
 }
 
 /// Whether what was written in between is gone: a field or value is set, a key gets another value.

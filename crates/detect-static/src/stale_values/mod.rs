@@ -17,6 +17,7 @@
 mod cached;
 mod compared;
 mod contention;
+mod counted;
 mod explain;
 mod harmless;
 mod idioms;

@@ -21,6 +21,8 @@ pub(super) enum Use {
     Found,
     /// It is a step of one's own, and what came of it is asked when others may have taken theirs.
     Stepped,
+    /// It is taken for a number of one's own, which is counted on in another section.
+    Counted,
 }
 
 /// A read whose section has ended, and the write that it reaches.
@@ -178,6 +180,7 @@ impl Looking<'_> {
         found.extend(self.waits());
         found.extend(self.replaced());
         found.extend(self.stepped());
+        found.extend(self.counted());
         found
     }
 
@@ -333,7 +336,7 @@ impl Looking<'_> {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && belong_together()
-            && (matches!(stale.how, Use::Found | Use::Stepped) || !idioms::is_correct(self, stale))
+            && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted) || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 
@@ -386,7 +389,7 @@ impl Looking<'_> {
             Use::Written => variables.meet(stale.variable, stale.written) || self.is_derived(stale),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
             // Somebody asks the one to decide on the other; or it is one.
-            Use::Found | Use::Stepped => true,
+            Use::Found | Use::Stepped | Use::Counted => true,
         }
     }
 

@@ -1,24 +1,38 @@
 //! A step of one's own that is asked about afterwards instead of by what it returns: `left.decrementAndGet();
 //! if (left.get() == 0) finish();`. When others take theirs in between, two find that they were the last, or nobody does.
 
+use location::MethodName;
 use program::Variable;
 use program::ir::{Arithmetic, CallKind, Op};
-use program::model::State;
-use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline};
-use program::summary::{Access, AccessId, Root};
+use program::model::{Sink, State};
+use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline, Start};
+use program::summary::{Access, AccessId, Influence, Root};
 
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
 use crate::threads::run_at_once;
+use crate::words::operation;
 
 impl Looking<'_> {
     pub(super) fn stepped(&self) -> Vec<Stale> {
         let mut found = Vec::new();
         let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
-        for step in self.summary.accesses.iter().filter(|access| access.is_write && is_amount(access)) {
-            let Some(before) = self.counted_on(step).filter(|_| !is_asked(outline, step.event)) else { continue };
+        for (number, step) in self.summary.accesses.iter().enumerate() {
+            if !step.is_write || !is_amount(step) || is_asked(outline, step.event) {
+                continue;
+            }
+            // What is put into a container goes on from nothing that was read.
+            let is_contents = step.member == Member::State(State::Contents);
+            let is_one = || self.is_one_of_own(step);
+            let before = if is_contents { is_one().then_some(AccessId(number as u32)) } else { self.counted_on(step) };
+            let Some(before) = before else { continue };
             for (index, answer) in self.summary.accesses.iter().enumerate() {
                 let Some((first, second)) = self.asked_later(outline, step, answer) else { continue };
+                // Who has done nothing asks for another reason.
+                let control = |access: &Access| &outline.events[access.event.index()].control;
+                if is_contents && control(step) != control(answer) {
+                    continue;
+                }
                 let Some(variable) = self.shared(step) else { continue };
                 if self.decides_once(outline, answer.event, step.event, variable)
                     && run_at_once(self.whole, self.method, self.method)
@@ -55,8 +69,9 @@ impl Looking<'_> {
     }
 
     /// Whether a step is one up or down, and not some other change of what was there.
-    fn is_count(&self, step: &Access) -> bool {
+    pub(super) fn is_count(&self, step: &Access) -> bool {
         match step.member {
+            Member::State(State::Contents) => self.adds_one(step) || self.takes_one(step),
             Member::State(_) => self.way_of(step).is_some(),
             _ => self.is_moved_by(step, |by| matches!(by, Op::Constant(_))),
         }
@@ -87,9 +102,26 @@ impl Looking<'_> {
             && answer.event != step.event
             && answer.member == step.member
             && answer.base.same(&step.base)
+            && self.tells_amount(answer)
             && step.held.intersection(answer.held).is_empty()
             && outline.leads_to(step.event, answer.event, &[]);
         is_later.then(|| step.held.iter().next().zip(answer.held.iter().next()))?
+    }
+
+    /// Whether an element goes into or out of a container that the method knows by where it is, and not because of what is
+    /// in there.
+    fn is_one_of_own(&self, step: &Access) -> bool {
+        let is_of_itself = |influence: &Influence| match influence.root {
+            Root::Access(read) => self.access(read).base.same(&step.base) && self.access(read).member == step.member,
+            Root::Parameter(_) => false,
+        };
+        matches!(step.base.start, Start::Parameter(_) | Start::Static(_)) && !step.control.iter().any(is_of_itself)
+    }
+
+    /// Whether a read tells how much there is.
+    pub(super) fn tells_amount(&self, read: &Access) -> bool {
+        read.member != Member::State(State::Contents)
+            || matches!(operation(self.whole, &read.spot), Some("size" | "isEmpty"))
     }
 
     /// Whether an answer says, by being one very value, that something is done which is not to be done twice. What asks
@@ -136,7 +168,21 @@ impl Looking<'_> {
                 && (!access.value.is_empty() || self.way_of(access) == Some(Way::Up))
                 && self.shared(access).is_some()
         };
-        self.summary.accesses.iter().any(adds) || is_unknown()
+        self.summary.accesses.iter().any(adds) || is_unknown() || self.prints(*kind, *method)
+    }
+
+    /// Whether a call tells people something, by itself or in a method of the program.
+    fn prints(&self, kind: CallKind, method: MethodName) -> bool {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let is_sink = |method: MethodName| {
+            calls.model(program, method, method.class).is_some_and(|model| model.sink == Some(Sink::Print))
+        };
+        let prints = |event: &Event| matches!(&event.action, Action::Call { method, .. } if is_sink(*method));
+        is_sink(method)
+            || calls.targets(program, kind, method).known().iter().any(|target| {
+                let outline = self.whole.summaries.outline(*target);
+                outline.is_some_and(|outline| outline.events.iter().any(prints))
+            })
     }
 }
 
@@ -147,10 +193,10 @@ fn is_asked(outline: &Outline, step: EventId) -> bool {
 }
 
 /// Whether it is an amount of one object, not of any element of something.
-fn is_amount(access: &Access) -> bool {
+pub(super) fn is_amount(access: &Access) -> bool {
     match access.member {
         Member::Static(_) => true,
-        Member::Field(_) | Member::State(State::Value) => {
+        Member::Field(_) | Member::State(State::Value | State::Contents) => {
             !access.base.is_unknown() && !access.base.steps.contains(&NameStep::Some)
         }
         Member::Elements | Member::State(_) => false,

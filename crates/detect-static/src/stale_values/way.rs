@@ -50,7 +50,20 @@ const DOWN: [&str; 14] = [
     "takeFirst",
 ];
 
+/// Those that change how many there are by more than one.
+const MANY: [&str; 4] = ["addAll", "clear", "drainTo", "removeAll"];
+
 impl Looking<'_> {
+    /// Whether a write of a container puts one more into it.
+    pub(super) fn adds_one(&self, write: &Access) -> bool {
+        self.called_at(write).is_some_and(|name| UP.contains(&name) && !MANY.contains(&name) || name == "put")
+    }
+
+    /// Whether a write of a container takes one out of it.
+    pub(super) fn takes_one(&self, write: &Access) -> bool {
+        self.called_at(write).is_some_and(|name| DOWN.contains(&name) && !MANY.contains(&name))
+    }
+
     /// The way of an act that a question about the whole decides on: how many there are, whether there are any.
     pub(super) fn way(&self, stale: &Stale) -> Option<Way> {
         let is_of_whole = stale.how == Use::Decides
