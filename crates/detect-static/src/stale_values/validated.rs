@@ -1,12 +1,13 @@
 //! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
 
 use program::Variable;
-use program::outline::{Action, EventId, Member, Name, Object, Origin, Outline, Sources, Start};
+use program::outline::{Action, Condition, EventId, Member, Name, Object, Origin, Outline, Sources, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
+use crate::words::operation;
 
 impl Looking<'_> {
     /// Whether a value is one of the variable that was read under a lock which is still held at the write.
@@ -43,7 +44,8 @@ impl Looking<'_> {
                 && stale.variable == stale.written
                 && stale.first != stale.second
                 && (read.is_keyed || !write.is_keyed)
-                && !self.is_relied_on_before(stale, write);
+                && !self.is_relied_on_before(stale, write)
+                && !self.is_judged_by_content(stale, write);
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
@@ -110,6 +112,30 @@ impl Looking<'_> {
                 && !comes_of(done, write.event)
                 && outline.leads_to(done.event, write.event, &[reading])
         })
+    }
+
+    /// `next = queue.peek(); if (next.isEasy()) mine = queue.poll();`: what was judged is the first element as it was then,
+    /// and what is taken is whatever comes first now. That there was one at all says nothing of what it is.
+    fn is_judged_by_content(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = self.access(stale.read);
+        let is_first = matches!(
+            operation(self.whole, &read.spot),
+            Some("peek" | "peekFirst" | "peekLast" | "element" | "first" | "firstEntry" | "firstKey" | "getFirst")
+        );
+        let judges = |condition: &Condition, judged: EventId| {
+            condition.absent.is_none()
+                && condition.sources.iter().any(|source| match source.origin {
+                    Origin::Event(from) => is_made_of(outline, from, judged.index(), &mut Vec::new()),
+                    Origin::Parameter(_) => false,
+                })
+        };
+        let mut deciding = outline.events[write.event.index()].control.iter();
+        is_first
+            && !write.is_removal
+            && self.way_of(write) == Some(Way::Down)
+            && deciding.any(|condition| judges(&outline.conditions[*condition as usize], read.event))
+            && !outline.conditions.iter().any(|condition| judges(condition, write.event))
     }
 
     /// Whether the write is in a function that the container runs only if it finds, at that moment, what was asked before.
