@@ -73,13 +73,10 @@ impl Looking<'_> {
         }
     }
 
-    /// The sections on one lock that keep a read and a write apart. A volatile field that is read and set says nothing.
+    /// The sections on one lock that keep a read and a write apart.
     fn apart(&self, read: &Access, write: &Access) -> Option<(usize, usize)> {
         let sections = &self.summary.sections;
-        let is_plain = |section: usize| {
-            sections[section].kind != LockKind::Own || matches!(read.member, Member::State(_) | Member::Elements)
-        };
-        read.held.iter().filter(|first| !write.held.contains(*first) && is_plain(*first)).find_map(|first| {
+        read.held.iter().filter(|first| !write.held.contains(*first)).find_map(|first| {
             let second = write.held.iter().find(|second| {
                 let (earlier, later) = (&sections[first], &sections[*second]);
                 !read.held.contains(*second) && earlier.kind == later.kind && earlier.lock.same(&later.lock)
@@ -117,6 +114,13 @@ impl Looking<'_> {
         // What the write itself yields is not the old value.
         let is_apart = outline.result.iter().any(|source| source.origin != Origin::Event(write.event));
         let returned = is_apart && self.summary.result.iter().any(|influence| influence.root == Root::Access(id));
+        // A volatile field that is read and set says little: a reference is let go that way and what it led to is ended.
+        let is_volatile = matches!(read.member, Member::Field(_) | Member::Static(_))
+            && write.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own);
+        if is_volatile {
+            let is_result = outline.result.iter().any(|source| source.origin == origin);
+            return returned && is_result && reading.control == writing.control;
+        }
         returned || self.is_used_beside(outline, origin, read, write)
     }
 
