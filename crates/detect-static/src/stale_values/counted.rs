@@ -94,9 +94,11 @@ impl Looking<'_> {
             && outline.result.iter().all(|source| source.origin == origin);
         // How many there are is noted for many reasons, the next number to be used.
         let is_number = is_first && step.member != Member::State(State::Contents);
+        // What a call does with what it has asked itself is its own business.
+        let reading = self.access(taken).event;
         let is_put = |put: &Access| {
             put.is_write
-                && put.event != step.event
+                && ![step.event, reading].contains(&put.event)
                 && (put.is_keyed || is_number && put.member == Member::State(State::Contents))
                 && !put.is_removal
                 && put.base.start != Start::Unknown
