@@ -68,7 +68,7 @@ impl Asking<'_> {
             (Member::State(_), _, Some("get")) if read.is_of_keys => comes_from_it(),
             (Member::Field(_) | Member::Static(_), _, _) => self.is_found(read, target),
             (Member::State(_), Some("isEmpty" | "size"), Some(fetched)) => {
-                THROWING.contains(&fetched) || PEEKING.contains(&fetched)
+                self.action(target).is_some_and(|action| self.throws(action)) || PEEKING.contains(&fetched)
             }
             (Member::State(_), Some("contains" | "containsKey"), Some("get")) => is_same_key(),
             (Member::State(_), Some("get"), Some("get")) => {
@@ -135,13 +135,22 @@ impl Asking<'_> {
         }
     }
 
+    /// Whether an action throws if there is nothing: it asks for the first, or for a place that is always the same.
+    fn throws(&self, action: &Action) -> bool {
+        let Action::Call { method, arguments, .. } = action else { return false };
+        let names = &self.whole.program.names;
+        let is_fixed = || matches!(arguments.get(1).map(|place| place.objects.as_slice()), Some([Object::Int(_)]));
+        match names.text(method.name) {
+            "get" | "elementAt" => names.text(method.descriptor).starts_with("(I)") && is_fixed(),
+            name => THROWING.contains(&name),
+        }
+    }
+
     /// What becomes of what an event of a method fetches, by the access at this spot.
     fn fetched(&self, method: MethodId, event: EventId, spot: &Spot, depth: usize) -> Option<Fetched> {
         let outline = self.whole.summaries.outline(method)?;
         if self.whole.program.method_name(method) == spot.method {
-            if let Action::Call { method, .. } = &outline.events[event.index()].action
-                && THROWING.contains(&self.whole.program.names.text(method.name))
-            {
+            if self.throws(&outline.events[event.index()].action) {
                 return Some(Fetched::Used);
             }
         } else {

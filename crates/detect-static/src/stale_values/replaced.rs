@@ -116,7 +116,7 @@ impl Looking<'_> {
         let returned = is_apart && self.summary.result.iter().any(|influence| influence.root == Root::Access(id));
         // A volatile field that is read and set says little: a reference is let go that way and what it led to is ended.
         let is_volatile = matches!(read.member, Member::Field(_) | Member::Static(_))
-            && write.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own);
+            && read.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own);
         if is_volatile {
             let is_result = outline.result.iter().any(|source| source.origin == origin);
             return returned && is_result && reading.control == writing.control;
