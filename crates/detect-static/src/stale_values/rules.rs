@@ -346,6 +346,7 @@ impl Looking<'_> {
                 stale.variable,
                 is_of_this(&self.access(stale.read).base, stale.variable),
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
+                |at| !self.leaves_right(stale, at),
             )
     }
 
