@@ -7,6 +7,7 @@ use program::{MethodId, Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::threads::is_of_this;
 use crate::words::operation;
 
 /// Methods that help to make a value are looked at this deep.
@@ -52,31 +53,39 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a volatile field gets its only value.
+    /// Whether a field gets its only value. A number must be one that was worked out for the object that has it: a constant
+    /// may tell that somebody was there, or who.
     fn is_lazy_field(&self, stale: &Stale, write: &Access) -> bool {
         let Variable::Field(field) = stale.variable else { return false };
         let declared = self.whole.program.field(field);
         let descriptor = self.whole.program.names.text(declared.descriptor);
         let mut others = self.whole.variables.writers(stale.variable).iter().filter(|place| !self.is_dropped(place));
+        let is_worked_out = || {
+            descriptor.starts_with(['L', '['])
+                || !write.value.is_empty() && is_of_this(&write.base, stale.variable) && descriptor != "Z"
+        };
         others.next().is_some()
             && others.next().is_none()
-            && declared.access.is_volatile()
+            && (declared.access.is_volatile() || self.is_done_here_alone(&write.spot))
+            && is_worked_out()
             && (self.is_unchanging(descriptor)
                 || descriptor.starts_with('[') && self.is_filled_before(stale.variable, write))
+    }
+
+    /// Whether something is done by this method, or by one that nobody else calls.
+    fn is_done_here_alone(&self, spot: &Spot) -> bool {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method);
+        method.is_some_and(|method| method == self.method || self.whole.calls.callers(method) == [self.method])
     }
 
     /// Whether a map gets a value for the key that was asked for, and nobody takes single keys out again.
     fn is_kept_by_key(&self, stale: &Stale, write: &Access) -> bool {
         let is_put = |spot: &Spot| matches!(operation(self.whole, spot), Some("put" | "putIfAbsent"));
-        let is_alone = |spot: &Spot| {
-            let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method);
-            method.is_some_and(|method| method == self.method || self.whole.calls.callers(method) == [self.method])
-        };
         let is_kept = |place: &Place| {
             let Some(there) = Looking::at(self.whole, place.method) else { return false };
             let other = &there.summary.accesses[place.access.index()];
             operation(self.whole, &other.spot) == Some("clear")
-                || other.spot == write.spot && is_alone(&other.spot)
+                || other.spot == write.spot && self.is_done_here_alone(&other.spot)
                 || is_put(&other.spot) && (there.follows_from(other, &[]) || there.is_found_by_name(&other.spot))
         };
         let read = self.access(stale.read);
@@ -168,13 +177,22 @@ impl Looking<'_> {
         }
     }
 
-    /// Whether a write only takes a value back.
+    /// Whether a write only takes a value back: a null, or the 0 that a number has before it is worked out.
     pub(super) fn is_dropped(&self, place: &Place) -> bool {
         let summary = self.whole.summaries.summary(place.method);
         let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
         let outline = self.whole.summaries.outline(place.method);
         let event = write.zip(outline).and_then(|(write, outline)| outline.events.get(write.event.index()));
-        matches!(event.map(|event| &event.action), Some(Action::Write { stored, .. }) if stored.objects.is_empty())
+        match event.map(|event| &event.action) {
+            Some(Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. }) => {
+                match self.whole.program.names.text(field.descriptor).starts_with(['L', '[']) {
+                    true => stored.objects.is_empty(),
+                    false => *stored.objects == [Object::Int(0)],
+                }
+            }
+            Some(Action::Write { stored, .. }) => stored.objects.is_empty(),
+            _ => false,
+        }
     }
 
     /// Whether a part of a value is the same for everybody who asks for this key, or this object.
@@ -195,7 +213,7 @@ impl Looking<'_> {
     }
 
     /// Whether anything else is done because there was no value: another write, or a call that is there for what it does.
-    fn does_more(&self, stale: &Stale, write: &Access) -> bool {
+    pub(super) fn does_more(&self, stale: &Stale, write: &Access) -> bool {
         let is_other = |access: &Access| {
             access.is_write
                 && self.shared(access).is_some_and(|variable| variable != stale.variable)
