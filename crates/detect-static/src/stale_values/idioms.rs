@@ -23,6 +23,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_asked_twice(stale, write)
         || looking.is_computed_again(stale, write)
         || looking.is_emptied_either_way(stale, write)
+        || looking.is_drained(stale, write)
         || looking.is_given_up(stale, write)
         || looking.is_asserted(stale)
         || looking.is_left_to_first(stale, write)
