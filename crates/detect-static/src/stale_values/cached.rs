@@ -7,6 +7,7 @@ use program::{MethodId, Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::threads::is_of_this;
 use crate::words::operation;
 
 /// Methods that help to make a value are looked at this deep.
@@ -66,16 +67,22 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a field gets its only value.
+    /// Whether a field gets its only value. A number must be one that was worked out for the object that has it: a constant
+    /// may tell that somebody was there, or who.
     fn is_lazy_field(&self, stale: &Stale, write: &Access) -> bool {
         let Variable::Field(field) = stale.variable else { return false };
         let declared = self.whole.program.field(field);
         let descriptor = self.whole.program.names.text(declared.descriptor);
         let mut others = self.whole.variables.writers(stale.variable).iter().filter(|place| !self.is_dropped(place));
+        let is_worked_out = || {
+            descriptor.starts_with(['L', '['])
+                || !write.value.is_empty() && is_of_this(&write.base, stale.variable) && descriptor != "Z"
+        };
         others.next().is_some()
             && others.next().is_none()
             // A mark says nothing of what was done besides.
             && (declared.access.is_volatile() || !write.value.is_empty() && self.is_alone(&write.spot))
+            && is_worked_out()
             && (self.is_unchanging(descriptor)
                 || descriptor.starts_with('[') && self.is_filled_before(stale.variable, write))
     }
@@ -185,22 +192,22 @@ impl Looking<'_> {
         }
     }
 
-    /// Whether a write only takes a value back.
+    /// Whether a write only takes a value back: a null, or the 0 that a number has before it is worked out.
     pub(super) fn is_dropped(&self, place: &Place) -> bool {
         let summary = self.whole.summaries.summary(place.method);
         let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
         let outline = self.whole.summaries.outline(place.method);
         let event = write.zip(outline).and_then(|(write, outline)| outline.events.get(write.event.index()));
-        let names = &self.whole.program.names;
-        // A number is no object, and there is none that always says that there is nothing.
-        let is_object = |member: &Member| match member {
-            Member::Field(field) | Member::Static(field) => names.text(field.descriptor).starts_with(['L', '[']),
-            _ => true,
-        };
-        event.is_some_and(|event| match &event.action {
-            Action::Write { member, stored, .. } => is_object(member) && stored.objects.is_empty(),
+        match event.map(|event| &event.action) {
+            Some(Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. }) => {
+                match self.whole.program.names.text(field.descriptor).starts_with(['L', '[']) {
+                    true => stored.objects.is_empty(),
+                    false => *stored.objects == [Object::Int(0)],
+                }
+            }
+            Some(Action::Write { stored, .. }) => stored.objects.is_empty(),
             _ => false,
-        })
+        }
     }
 
     /// Whether a part of a value is the same for everybody who asks for this key, or this object.
@@ -221,7 +228,7 @@ impl Looking<'_> {
     }
 
     /// Whether anything else is done because there was no value: another write, or a call that is there for what it does.
-    fn does_more(&self, stale: &Stale, write: &Access) -> bool {
+    pub(super) fn does_more(&self, stale: &Stale, write: &Access) -> bool {
         let is_other = |access: &Access| {
             access.is_write
                 && self.shared(access).is_some_and(|variable| variable != stale.variable)

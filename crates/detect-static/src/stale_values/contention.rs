@@ -13,7 +13,7 @@ const MAX_CALLERS: usize = 100;
 
 /// Whether a thread other than the one that runs an event of a method may write the variable around that time.
 /// `is_own` says that it is one of the object that the method belongs to, and `is_apart` tells of which entries the
-/// processes keep to parts of it that are each one's own. Writes that are `harmless` do not count.
+/// processes keep to parts of it that are each one's own; `matters` tells which writes do any harm.
 pub(super) fn is_contended(
     whole: &Whole<'_>,
     method: MethodId,
@@ -21,7 +21,7 @@ pub(super) fn is_contended(
     variable: Variable,
     is_own: bool,
     is_apart: impl Fn(EntryId) -> bool,
-    is_harmless: impl Fn(At) -> bool,
+    matters: impl Fn(At) -> bool,
 ) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
     if let Variable::Field(field) = variable
@@ -86,7 +86,7 @@ pub(super) fn is_contended(
         |write: &At| is_own && are_beside(whole.program, method, write.method) && is_own_write(whole, variable, *write);
     let mut writes =
         writes.filter(|access| access.is_write && access.part == part && !access.is_initial && !is_beside(&access.at));
-    let is_written = writes.any(|write| is_written_at(write.at) && !is_harmless(write.at));
+    let is_written = writes.any(|write| is_written_at(write.at) && matters(write.at));
     // The container may be written by whoever else has it.
     is_written || (part == Part::Contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
 }

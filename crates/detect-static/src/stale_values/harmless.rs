@@ -2,7 +2,7 @@
 
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
-use program::outline::{Action, Argument, EventId, Object, Origin};
+use program::outline::{Action, Argument, Event, EventId, Object, Origin, Source};
 use program::summary::{Access, Root};
 use program::{Place, Variable};
 
@@ -97,6 +97,35 @@ impl Looking<'_> {
             && operation(self.whole, &write.spot) == Some("clear")
             && (asked == Some("isEmpty") || asked == Some("size") && self.is_memory(stale.variable))
             && !self.is_looked_through(stale, write)
+    }
+
+    /// `if (queue.size() > 3) { queue.drainTo(batch); .. }`: all that there is goes into the batch, if it is fewer than were
+    /// counted, then fewer. Nobody asks the batch for one that is surely there.
+    pub(super) fn is_drained(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let batch = match &outline.events[write.event.index()].action {
+            Action::Call { arguments, .. } if arguments.len() == 2 => &arguments[1].objects,
+            _ => return false,
+        };
+        let is_batch = |argument: &Argument| argument.objects.iter().any(|object| batch.contains(object));
+        let relies = |event: &Event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                let name = self.whole.program.names.text(method.name);
+                arguments.first().is_some_and(is_batch)
+                    && ["get", "remove", "poll", "pop", "first", "last", "element"]
+                        .iter()
+                        .any(|word| name.starts_with(word))
+            }
+            _ => false,
+        };
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && operation(self.whole, &write.spot) == Some("drainTo")
+            && matches!(operation(self.whole, &self.access(stale.read).spot), Some("size" | "isEmpty"))
+            && !self.is_looked_through(stale, write)
+            && !self.is_relied_on_before(stale, write)
+            && !batch.is_empty()
+            && !outline.events.iter().any(relies)
     }
 
     /// Whether it is a map that is only added to and emptied as a whole.
@@ -206,11 +235,13 @@ impl Looking<'_> {
         let model = self.whole.calls.model(self.whole.program, *method, method.class);
         let is_refused =
             model.is_some_and(|model| model.key.is_some() && model.revalidates == Some(Revalidation::ByResult));
-        let Some([Object::New { register, .. }]) = arguments.last().map(|put| put.objects.as_slice()) else {
-            return false;
-        };
-        let is_it = |object: &Object| matches!(object, Object::New { register: other, .. } if other == register);
+        let Some(put) = arguments.last() else { return false };
+        // A constant is the same wherever it goes.
+        let is_known = put.objects.iter().all(|object| matches!(object, Object::New { .. } | Object::Event(_)));
+        let is_it = |object: &Object| put.objects.contains(object);
         let has = |argument: &Argument| argument.objects.iter().any(is_it);
+        let is_made_by = |index: usize| put.objects.contains(&Object::Event(EventId(index as u32)));
+        let comes_of = |source: &Source| matches!(source.origin, Origin::Event(event) if is_made_by(event.index()));
         let is_elsewhere = outline.events.iter().enumerate().any(|(index, event)| match &event.action {
             Action::Call { kind, arguments, .. } => {
                 // Its constructor has it first.
@@ -221,11 +252,18 @@ impl Looking<'_> {
             Action::Lambda { arguments, .. } => arguments.iter().any(has),
             Action::Read { .. } | Action::Wait(_) => false,
         });
+        let asked = outline.conditions.iter().flat_map(|condition| &condition.sources);
         stale.how == Use::Decides
             && stale.variable == stale.written
             && is_refused
+            && is_known
+            && !write.is_removal
+            && !write.is_mapped
+            && (self.access(stale.read).is_keyed || matches!(put.objects.as_slice(), [Object::New { .. }]))
             && !is_elsewhere
             && !outline.returned.iter().any(is_it)
+            && !asked.chain(&outline.result).any(comes_of)
+            && (matches!(put.objects.as_slice(), [Object::New { .. }]) || !self.does_more(stale, write))
     }
 
     /// Whether the old value is a key that is still there, because nobody ever removes one.

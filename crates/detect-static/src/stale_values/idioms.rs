@@ -23,6 +23,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_asked_twice(stale, write)
         || looking.is_computed_again(stale, write)
         || looking.is_emptied_either_way(stale, write)
+        || looking.is_drained(stale, write)
         || looking.is_given_up(stale, write)
         || looking.is_asserted(stale)
         || looking.is_left_to_first(stale, write)
@@ -32,6 +33,8 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_begun_anew(stale, write)
         || looking.is_in_phases(stale, write)
         || looking.is_of_what_was_taken(stale, write)
+        || looking.is_marked_where_found(stale, write)
+        || looking.is_under_claim(stale, write)
 }
 
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {

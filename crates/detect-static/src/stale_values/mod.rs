@@ -15,6 +15,7 @@
 //! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md, docs/rules/superfluous-lock.md
 
 mod cached;
+mod claims;
 mod compared;
 mod contention;
 mod counted;

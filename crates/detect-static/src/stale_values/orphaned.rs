@@ -4,7 +4,7 @@
 //! something that is over.
 
 use program::model::State;
-use program::outline::{Member, Name, Origin, Outline, Start};
+use program::outline::{EventId, Member, Name, Origin, Outline, Start};
 use program::summary::{Access, AccessId, Root};
 use program::{MethodId, Variable, Whole};
 use rayon::prelude::*;
@@ -104,7 +104,10 @@ impl Looking<'_> {
                 continue;
             }
             let asks = |other: &MethodId| self.asks_what_is_written(*other, write);
-            if others.iter().all(asks) || self.is_looked_up_again(outline, read, variable) {
+            let asks_again = |other: &MethodId| self.tries_again(outline, *other, self.access(read), write);
+            if others.iter().all(|other| asks(other) || asks_again(other))
+                || self.is_looked_up_again(outline, read, variable)
+            {
                 continue;
             }
             let first = self.access(read).held.iter().find(|section| !write.held.contains(*section));
@@ -177,6 +180,34 @@ impl Looking<'_> {
             let Some(variable) = self.variable(self.access(read)) else { return false };
             self.is_fresh(influence, variable, write)
                 && summary.accesses.iter().any(|access| access.is_write && self.variable(access) == Some(variable))
+        })
+    }
+
+    /// `for (;;) { entry = find(key); synchronized (entry) { if (!entry.isOut) { entry.count++; return; } } }`: the mark is asked
+    /// in the section of the write, and if it is up, the write is reached only by way of another look.
+    fn tries_again(&self, outline: &Outline, other: MethodId, look: &Access, write: &Access) -> bool {
+        let Some(summary) = self.whole.summaries.summary(other) else { return false };
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        let (looked, wanted) = (block_of(look.event), block_of(write.event));
+        let is_mark = |event: EventId| {
+            let mut reads = self.summary.accesses.iter().filter(|read| read.event == event && !read.is_write);
+            reads.any(|read| {
+                let variable = self.variable(read);
+                !read.held.intersection(write.held).is_empty()
+                    && read.base.start == write.base.start
+                    && variable.is_some()
+                    && summary.accesses.iter().any(|access| access.is_write && self.variable(access) == variable)
+            })
+        };
+        let leads_back = |block: usize| block != wanted && !outline.reaches(block, wanted, looked);
+        outline.conditions.iter().any(|condition| {
+            let mut sources = condition.sources.iter();
+            sources.any(|source| matches!(source.origin, Origin::Event(event) if is_mark(event)))
+                && outline.reaches(condition.block as usize, wanted, looked)
+                && outline
+                    .blocks
+                    .successors(condition.block as usize)
+                    .any(|next| !next.is_exceptional && (next.block == looked || leads_back(next.block)))
         })
     }
 

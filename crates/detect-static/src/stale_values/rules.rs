@@ -364,7 +364,7 @@ impl Looking<'_> {
                 stale.variable,
                 is_of_this(&self.access(stale.read).base, stale.variable),
                 |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
-                |write| self.only_adds_to(stale, write),
+                |at| !self.leaves_right(stale, at),
             )
     }
 

@@ -1,13 +1,14 @@
 //! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
 
 use program::Variable;
+use program::model::State;
 use program::outline::{Action, Condition, EventId, Member, Name, Object, Origin, Outline, Sources, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
-use crate::words::operation;
+use crate::words::{called_at, operation};
 
 impl Looking<'_> {
     /// Whether a value is one of the variable that was read under a lock which is still held at the write.
@@ -52,6 +53,8 @@ impl Looking<'_> {
             if looks_again
                 || answers
                 || looks_at_itself
+                || self.is_hint(stale, write)
+                || self.is_reversed(stale, write)
                 || self.is_asked_by_container(stale, write)
                 || self.is_vouched_for_by_found(stale, write)
             {
@@ -84,7 +87,7 @@ impl Looking<'_> {
     }
 
     /// Whether something was done because there is something to take, before the taking has said whether there still is.
-    fn is_relied_on_before(&self, stale: &Stale, write: &Access) -> bool {
+    pub(super) fn is_relied_on_before(&self, stale: &Stale, write: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         if self.access(stale.read).is_keyed || self.way_of(write) != Some(Way::Down) {
             return false;
@@ -136,6 +139,59 @@ impl Looking<'_> {
             && self.way_of(write) == Some(Way::Down)
             && deciding.any(|condition| judges(&outline.conditions[*condition as usize], read.event))
             && !outline.conditions.iter().any(|condition| judges(condition, write.event))
+    }
+
+    /// `if (busy.get() || !busy.compareAndSet(false, true)) return; .. busy.set(false);`: what was asked first is a hint, since
+    /// what is done hangs on the answer of a step that has looked by itself. Whether that answer is old is another question.
+    fn is_hint(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = self.access(stale.read);
+        let refuses = |step: &Access| {
+            let called = called_at(self.whole, &step.spot);
+            let model = called.and_then(|method| self.whole.calls.model(self.whole.program, method, method.class));
+            model.is_some_and(|model| model.revalidates.is_some())
+        };
+        let is_step = |step: &Access, event: EventId| {
+            step.event == event
+                && step.is_write
+                && step.is_compound
+                && (read.is_keyed || !step.is_keyed)
+                && refuses(step)
+                && step.base.same(&read.base)
+                && self.variable(step) == Some(stale.variable)
+                && comes_from(&step.control, stale.read)
+        };
+        write.control.iter().any(|influence| match influence.root {
+            Root::Access(asked) => {
+                let event = self.access(asked).event;
+                ![read.event, write.event].contains(&event)
+                    && self.summary.accesses.iter().any(|step| is_step(step, event))
+                    && !outline.leads_to(read.event, write.event, &[event])
+            }
+            Root::Parameter(_) => false,
+        })
+    }
+
+    /// `if (open.get() >= max) return false; if (open.incrementAndGet() > max) { open.decrementAndGet(); return false; }`: a
+    /// step that goes by its own answer, and is taken back if there were too many, needs no leave from before.
+    fn is_reversed(&self, stale: &Stale, write: &Access) -> bool {
+        let (Some(way), Some(outline)) = (self.way_of(write), self.whole.summaries.outline(self.method)) else {
+            return false;
+        };
+        let is_of_answer = |event: EventId, step: EventId| {
+            outline.events[event.index()].control.iter().any(|condition| {
+                let mut sources = outline.conditions[*condition as usize].sources.iter();
+                sources.any(|source| source.origin == Origin::Event(step))
+            })
+        };
+        stale.variable == stale.written
+            && matches!(write.member, Member::State(State::Value))
+            && self.summary.accesses.iter().any(|back| {
+                back.is_write
+                    && back.base.same(&write.base)
+                    && self.way_of(back).is_some_and(|other| other != way)
+                    && (is_of_answer(back.event, write.event) || is_of_answer(write.event, back.event))
+            })
     }
 
     /// Whether the write is in a function that the container runs only if it finds, at that moment, what was asked before.
@@ -239,11 +295,43 @@ impl Looking<'_> {
             }
             old.iter().any(|influence| {
                 let Root::Access(copy) = influence.root else { return false };
+                let is_read_first = || {
+                    let is_first = |one: &Influence| match one.root {
+                        Root::Access(one) => self.is_read_first(self.access(one), self.access(stale.read), write),
+                        Root::Parameter(_) => false,
+                    };
+                    old.iter().all(is_first) && self.is_counted_on(variable, stale.variable)
+                };
                 copy == stale.read
                     || may_be_version
                         && self.variable(self.access(copy)) == Some(variable)
-                        && (stale.how == Use::Decides || self.access(copy).held.contains(stale.first))
+                        && (stale.how == Use::Decides
+                            || self.access(copy).held.contains(stale.first)
+                            || is_read_first())
                         && self.is_version(variable, stale.variable)
+            })
+        })
+    }
+
+    /// Whether a version was read before the value that goes with it, on all ways to the write: if it is still the same then,
+    /// the value was of that version or is so now.
+    fn is_read_first(&self, version: &Access, value: &Access, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        let follows = match block_of(version.event) == block_of(value.event) {
+            true => version.event < value.event,
+            false => outline.follows_surely(version.event)[block_of(value.event)],
+        };
+        follows && !outline.leads_to(version.event, write.event, &[value.event])
+    }
+
+    /// Whether every write of a variable also writes its version, in one section.
+    fn is_counted_on(&self, version: Variable, variable: Variable) -> bool {
+        self.whole.variables.writers(variable).iter().all(|place| {
+            let Some(there) = Looking::at(self.whole, place.method) else { return false };
+            let held = there.access(place.access).held;
+            there.summary.accesses.iter().any(|access| {
+                access.is_write && !access.held.intersection(held).is_empty() && self.variable(access) == Some(version)
             })
         })
     }

@@ -2,8 +2,9 @@
 //! one that was asked to take something when others take; what they do the other way makes it truer. The same where there
 //! is one thing or none: what is made because there was none is made twice if others make one, too.
 
-use program::outline::{Action, Object, Origin, Source};
-use program::summary::Access;
+use program::model::State;
+use program::outline::{Action, Member, Object, Origin, Source};
+use program::summary::{Access, Influence, Root};
 use program::thread::At;
 use program::{MethodId, Place};
 
@@ -89,6 +90,108 @@ impl Looking<'_> {
             && writing.control.iter().any(is_asked)
     }
 
+    /// Whether a write of others leaves what was read good enough for what is done with it: it changes the amount in the
+    /// other way, or both only move it by some amount, so that nothing gets lost.
+    pub(super) fn leaves_right(&self, stale: &Stale, at: At) -> bool {
+        let Some(there) = Looking::at(self.whole, at.method) else { return false };
+        let write = self.access(stale.write);
+        if self.is_done_by_two(write) {
+            return false;
+        }
+        let way = self.way(stale).filter(|way| *way != Way::Filled && !self.takes_all(write));
+        let is_move = stale.how == Use::Written
+            && stale.variable == stale.written
+            && !stale.is_waited()
+            && self.is_move(write)
+            && !self.is_moved_by_old_value(stale, at);
+        let is_right = |there: &Looking<'_>, other: &Access| {
+            way.is_some_and(|way| self.way_of(other).is_some_and(|other| other != way))
+                || is_move && there.is_move(other)
+        };
+        // Who gets at it by way of a getter, too.
+        let is_wronged = self.whole.variables.writers(stale.variable).iter().any(|place| {
+            run_at_once(self.whole, self.method, place.method)
+                && Looking::at(self.whole, place.method)
+                    .is_none_or(|there| !is_right(&there, there.access(place.access)))
+        });
+        let mut others = there
+            .summary
+            .accesses
+            .iter()
+            .filter(|access| {
+                access.event == at.event && access.is_write && self.variable(access) == Some(stale.variable)
+            })
+            .peekable();
+        !is_wronged && others.peek().is_some() && others.all(|other| is_right(&there, other))
+    }
+
+    /// Whether two threads may do it at the same time.
+    fn is_done_by_two(&self, write: &Access) -> bool {
+        let acting = self.whole.calls.hierarchy.resolve_name(self.whole.program, write.spot.method);
+        let by_two = |method: MethodId| run_at_once(self.whole, method, method);
+        by_two(self.method) || acting.is_none_or(by_two)
+    }
+
+    /// Whether somebody else who leads to a write moves the amount by what it was: two who do so take it away twice.
+    fn is_moved_by_old_value(&self, stale: &Stale, at: At) -> bool {
+        let mut callers = self.whole.calls.callers(at.method).iter().filter(|caller| **caller != self.method);
+        callers.any(|caller| {
+            Looking::at(self.whole, *caller).is_some_and(|there| {
+                let is_old = |write: &Access, influence: &Influence| match influence.root {
+                    Root::Access(read) => {
+                        let read = there.access(read);
+                        self.variable(read) == Some(stale.variable) && read.held.intersection(write.held).is_empty()
+                    }
+                    Root::Parameter(_) => false,
+                };
+                let mut writes = there.summary.accesses.iter().filter(|access| access.is_write);
+                writes.any(|write| {
+                    self.variable(write) == Some(stale.variable) && write.value.iter().any(|one| is_old(write, one))
+                })
+            })
+        })
+    }
+
+    /// Whether a field is written from what it is at that time: no section has ended since it was read.
+    fn is_of_current(&self, write: &Access) -> bool {
+        write.value.iter().any(|influence| match influence.root {
+            Root::Access(read) => {
+                let read = self.access(read);
+                read.member == write.member
+                    && read.base.same(&write.base)
+                    && !read.held.is_empty()
+                    && influence.ended.intersection(read.held).is_empty()
+            }
+            Root::Parameter(_) => false,
+        })
+    }
+
+    /// Whether a call takes more than there was when it was asked.
+    fn takes_all(&self, write: &Access) -> bool {
+        matches!(operation(self.whole, &write.spot), Some("clear" | "removeAll" | "drainTo"))
+    }
+
+    /// Whether a number is moved on by some amount from what it is.
+    fn is_move(&self, write: &Access) -> bool {
+        match write.member {
+            Member::Field(_) | Member::Static(_) => {
+                self.summary.waits.is_empty() && self.is_step(write) && self.is_of_current(write)
+            }
+            Member::State(State::Value) => matches!(
+                operation(self.whole, &write.spot),
+                Some(
+                    "addAndGet"
+                        | "decrementAndGet"
+                        | "getAndAdd"
+                        | "getAndDecrement"
+                        | "getAndIncrement"
+                        | "incrementAndGet"
+                )
+            ),
+            _ => false,
+        }
+    }
+
     /// Whether a write changes the amount in the other way.
     pub(super) fn goes_against(&self, place: &Place, way: Way) -> bool {
         if way == Way::Filled {
@@ -97,27 +200,6 @@ impl Looking<'_> {
         let summary = self.whole.summaries.summary(place.method);
         let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
         write.and_then(|write| self.way_of(write)).is_some_and(|other| other != way)
-    }
-
-    /// Whether one thing is taken because there are some, and a write only adds to them: there are some all the more. Who
-    /// takes all of them takes what was added, too.
-    pub(super) fn only_adds_to(&self, stale: &Stale, write: At) -> bool {
-        let outline = self.whole.summaries.outline(write.method);
-        let event = outline.and_then(|outline| outline.events.get(write.event.index()));
-        let asked = operation(self.whole, &self.access(stale.read).spot);
-        let taken = operation(self.whole, &self.access(stale.write).spot);
-        let is_only_added_to =
-            || {
-                self.whole.variables.writers(stale.variable).iter().all(|place| {
-                    self.goes_against(place, Way::Down) || !run_at_once(self.whole, self.method, place.method)
-                })
-            };
-        self.way(stale) == Some(Way::Down)
-            && matches!(asked, Some("isEmpty" | "size" | "get"))
-            && !matches!(taken, Some("clear" | "drainTo" | "removeAll"))
-            && event.is_some_and(|event| self.way_by(&event.action) == Some(Way::Up))
-            && !run_at_once(self.whole, self.method, self.method)
-            && is_only_added_to()
     }
 
     pub(super) fn way_of(&self, write: &Access) -> Option<Way> {

@@ -352,6 +352,11 @@ impl Outline {
         reached
     }
 
+    /// Whether control can get from one block to another one without going through a third on the way.
+    pub fn reaches(&self, from: usize, to: usize, barred: usize) -> bool {
+        self.reached(from, |block| block == barred)[to]
+    }
+
     /// Whether control can come back to a block without coming by another one.
     pub(crate) fn comes_back(&self, block: usize, other: usize) -> bool {
         block != other && self.reached(block, |barred| barred == other)[block]

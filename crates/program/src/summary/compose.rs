@@ -415,7 +415,8 @@ impl Composing<'_, '_> {
         self.summary.hands_over = self.hands_over();
         self.summary.taken = self.taken();
         let returned = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
-        self.summary.returns = returned.or_else(|| self.one_name().filter(is_outside));
+        let returned = returned.or_else(|| self.one_name().filter(is_outside));
+        self.summary.returns = returned.filter(|_| !self.empties());
         self.summary.within = self.within_one(&self.outline.returned);
         self.summary.found = self.found();
         self.summary.makes = self.outline.makes;

@@ -12,7 +12,7 @@ use super::{Access, Comparisons, Influences, Keys, Root, SummarySection};
 use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
-use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Start};
+use crate::outline::{Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Start};
 
 impl Composing<'_, '_> {
     /// Puts in what the model says of a call; tells whether there is one.
@@ -318,6 +318,9 @@ impl Composing<'_, '_> {
 
     /// A key by its name, or by what it is made of: keys that are equal are made of equal parts.
     fn keys(&self, argument: &Argument) -> Keys {
+        if self.is_current_thread(argument) {
+            return [Key { start: KeyStart::Thread, field: None }].into_iter().collect();
+        }
         let [Object::New { register, .. }] = argument.objects.as_slice() else {
             return Key::of(self.program, &self.settle(&argument.name)).into_iter().collect();
         };

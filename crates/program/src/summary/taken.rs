@@ -130,6 +130,30 @@ impl Composing<'_, '_> {
             })
     }
 
+    /// `taken = field; field = null; return taken;` in one section: what it returns is no longer what the field holds.
+    pub(super) fn empties(&self) -> bool {
+        let events = &self.outline.events;
+        let is_emptied = |read: &Event| {
+            let Action::Read { base, member, .. } = &read.action else { return false };
+            events.iter().any(|event| match &event.action {
+                Action::Write { base: emptied, member: of, stored, .. } => {
+                    of == member
+                        && emptied.same(base)
+                        && stored.objects.is_empty()
+                        && event.control == read.control
+                        && !event.held.intersection(read.held).is_empty()
+                }
+                _ => false,
+            })
+        };
+        self.hands_over()
+            && self
+                .outline
+                .returned
+                .iter()
+                .all(|object| matches!(object, Object::Event(event) if is_emptied(&events[event.index()])))
+    }
+
     /// Whether an object that is made here gets anywhere but to its constructor and to the caller.
     fn is_shown(&self, object: &Object) -> bool {
         let has = |argument: &Argument| argument.objects.contains(object);

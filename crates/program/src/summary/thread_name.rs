@@ -17,16 +17,21 @@ impl Composing<'_, '_> {
         let ([thread], true) = (arguments, self.program.is_subtype(method.class, class)) else { return };
         let field =
             FieldName { class, name: names.intern(THREAD_NAME), descriptor: names.intern("Ljava/lang/String;") };
-        let is_current = |object: &Object| match object {
-            Object::Event(event) => matches!(&self.outline.events[event.index()].action,
-                Action::Call { method, .. } if names.text(method.name) == "currentThread" && method.class == class),
-            _ => false,
-        };
-        let is_own = !thread.objects.is_empty() && thread.objects.iter().all(is_current);
-        let name = match is_own {
+        let name = match self.is_current_thread(thread) {
             true => Name::start(Start::Static(field)),
             false => extend(self.settle(&thread.name), &[NameStep::Field(field)]),
         };
         self.result_name[id.index()] = Some(name).filter(|name| !name.is_unknown());
+    }
+
+    /// Whether it is the thread that runs.
+    pub(super) fn is_current_thread(&self, thread: &Argument) -> bool {
+        let names = &self.program.names;
+        let is_current = |object: &Object| match object {
+            Object::Event(event) => matches!(&self.outline.events[event.index()].action, Action::Call { method, .. }
+                if names.text(method.name) == "currentThread" && names.text(method.class.0) == THREAD),
+            _ => false,
+        };
+        !thread.objects.is_empty() && thread.objects.iter().all(is_current)
     }
 }

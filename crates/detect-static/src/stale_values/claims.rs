@@ -1,0 +1,226 @@
+//! Claims: a mark that one thread finds down and puts up in one step keeps others out of what only those write who have
+//! put it up, until it is down again. `synchronized (lock) { if (busy) return; busy = true; }`, a `compareAndSet` from one
+//! constant to another. One that nobody takes down lets one thread in.
+
+use program::outline::{Action, Event, Member, Object, Start};
+use program::summary::{Access, AccessId, Influences, Root, Spot};
+use program::{Mode, Place, Variable};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+use crate::threads::is_part;
+
+/// A mark that a method has found down and put up.
+struct Claim<'l> {
+    mark: Variable,
+    /// The answer, and what puts it up.
+    asked: AccessId,
+    up: &'l Access,
+}
+
+/// What a write does to a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Move {
+    Up,
+    Down,
+}
+
+impl Looking<'_> {
+    /// Whether a claim holds from the read to the write, and whoever else writes the variable has made the same claim.
+    pub(super) fn is_under_claim(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let writers = self.whole.variables.writers(stale.variable);
+        stale.how != Use::Found
+            && self.claims().iter().any(|claim| {
+                self.is_held_at(claim, read)
+                    && self.is_held_at(claim, write)
+                    && self.whole.variables.writers(claim.mark).iter().all(|place| self.is_by_rule(place, claim.mark))
+                    && writers.iter().all(|place| self.is_by_claimant(place, claim.mark))
+            })
+    }
+
+    /// The claims that a method makes, here or in what it calls.
+    fn claims(&self) -> Vec<Claim<'_>> {
+        let mut found = Vec::new();
+        for up in self.summary.accesses.iter().filter(|access| access.is_write) {
+            let Some(mark) = self.variable(up).filter(|_| self.moves(&up.spot) == Some(Move::Up)) else { continue };
+            let asked = self.summary.accesses.iter().enumerate().find(|(index, asked)| {
+                let id = AccessId(*index as u32);
+                let is_one_step = || up.is_compound && asked.event == up.event && asked.spot == up.spot;
+                let is_in_section = || {
+                    !asked.is_write
+                        && comes_from(&up.control, id)
+                        && up.held.intersection(asked.held).iter().any(|section| {
+                            self.summary.sections[section].mode == Mode::Exclusive
+                                && !up
+                                    .control
+                                    .iter()
+                                    .any(|one| one.root == Root::Access(id) && one.ended.contains(section))
+                        })
+                };
+                self.variable(asked) == Some(mark) && asked.base.same(&up.base) && (is_one_step() || is_in_section())
+            });
+            if let Some((index, _)) = asked {
+                found.push(Claim { mark, asked: AccessId(index as u32), up });
+            }
+        }
+        found
+    }
+
+    /// Whether an access happens only if a claim was made, to what goes with the mark, and before the mark is down again.
+    fn is_held_at(&self, claim: &Claim<'_>, access: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_down = |down: &Access| {
+            down.is_write && self.variable(down) == Some(claim.mark) && self.moves(&down.spot) != Some(Move::Up)
+        };
+        let is_down_before = |down: &Access| {
+            is_down(down)
+                && match down.event == access.event {
+                    true => down.held.intersection(access.held).is_empty(),
+                    false => outline.leads_to(down.event, access.event, &[claim.up.event]),
+                }
+        };
+        // Of the two ways on from a step, the one on which the mark is taken down is that of who has got it.
+        let is_granted = || match claim.up.is_compound {
+            true => self
+                .summary
+                .accesses
+                .iter()
+                .any(|down| is_down(down) && outline.leads_to(access.event, down.event, &[claim.up.event])),
+            false => {
+                let block = outline.events[access.event.index()].block;
+                let is_here = claim.up.spot.method == self.whole.program.method_name(self.method);
+                is_here
+                    && match block == outline.events[claim.up.event.index()].block {
+                        true => claim.up.event < access.event,
+                        false => outline.follows_surely(claim.up.event)[block as usize],
+                    }
+            }
+        };
+        access.event != claim.up.event
+            && self.is_after(claim, &access.control)
+            && is_of_one_object(claim.up, access)
+            && is_part(self.whole, access)
+            && is_granted()
+            && !self.summary.accesses.iter().any(is_down_before)
+    }
+
+    /// Whether a write of a mark puts it up, or takes it down where it was put up because it was down.
+    fn is_by_rule(&self, place: &Place, mark: Variable) -> bool {
+        self.is_by(place, |there, write| match there.moves(&write.spot) {
+            // Who has put it up before is as alone as before.
+            Some(Move::Up) => true,
+            Some(Move::Down) => {
+                there.claims().iter().any(|claim| claim.mark == mark && there.is_after(claim, &write.control))
+            }
+            None => false,
+        })
+    }
+
+    /// Whether a write is done under a claim to a mark.
+    fn is_by_claimant(&self, place: &Place, mark: Variable) -> bool {
+        self.is_by(place, |there, write| {
+            there.claims().iter().any(|claim| claim.mark == mark && there.is_held_at(claim, write))
+        })
+    }
+
+    /// Whether it holds of a write where it is done, or wherever its method is called.
+    fn is_by(&self, place: &Place, holds: impl Fn(&Looking<'_>, &Access) -> bool) -> bool {
+        let Some(there) = Looking::at(self.whole, place.method) else { return false };
+        let write = there.access(place.access);
+        if holds(&there, write) {
+            return true;
+        }
+        let callers = self.whole.calls.callers(place.method);
+        !callers.is_empty()
+            && !self.whole.threads().is_from_outside(place.method)
+            && callers.iter().all(|caller| {
+                Looking::at(self.whole, *caller).is_some_and(|there| {
+                    let mut writes =
+                        there.summary.accesses.iter().filter(|access| access.spot == write.spot).peekable();
+                    writes.peek().is_some() && writes.all(|write| holds(&there, write))
+                })
+            })
+    }
+
+    /// Whether what these decide happens only if a claim was made.
+    fn is_after(&self, claim: &Claim<'_>, control: &Influences) -> bool {
+        let asked = self.access(claim.asked);
+        let is_it = |read: &Access| claim.up.is_compound && read.event == asked.event && read.spot == asked.spot;
+        control.iter().any(|influence| match influence.root {
+            Root::Access(read) => read == claim.asked || is_it(self.access(read)),
+            Root::Parameter(_) => false,
+        })
+    }
+
+    /// What a write does to what may be a mark: a flag, or an atomic that goes from one constant to another.
+    fn moves(&self, spot: &Spot) -> Option<Move> {
+        let up_if = |is_up: bool| if is_up { Move::Up } else { Move::Down };
+        let text = |symbol| self.whole.program.names.text(symbol);
+        match &self.event_at(spot)?.action {
+            Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
+                match (text(field.descriptor), stored.objects.as_slice()) {
+                    ("Z", [Object::Int(number)]) => Some(up_if(*number != 0)),
+                    _ => None,
+                }
+            }
+            Action::Call { method, arguments, .. } => {
+                let is_number = text(method.class.0) != "java/util/concurrent/atomic/AtomicReference";
+                let value = |index: usize| match arguments.get(index)?.objects.as_slice() {
+                    [Object::Int(number)] if is_number => Some(*number != 0),
+                    [] if !is_number => Some(false),
+                    [_, ..] if !is_number => Some(true),
+                    _ => None,
+                };
+                match (text(method.name), arguments.len()) {
+                    ("compareAndSet", 3) => match (value(1)?, value(2)?) {
+                        (false, true) => Some(Move::Up),
+                        (true, false) => Some(Move::Down),
+                        _ => None,
+                    },
+                    ("set" | "getAndSet" | "lazySet" | "setRelease", 2) => value(1).map(up_if),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn event_at(&self, spot: &Spot) -> Option<&Event> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
+        self.whole.summaries.outline(method)?.events.iter().find(|event| event.pc == spot.pc)
+    }
+
+    /// `for (Task task : tasks) if (!task.isTaken) { task.isTaken = true; return task; }`: what was found is marked in the
+    /// section that has found it, because it had no mark. What is done with it later goes by the mark.
+    pub(super) fn is_marked_where_found(&self, stale: &Stale, write: &Access) -> bool {
+        let is_asked = |change: &Access| {
+            change.control.iter().any(|influence| match influence.root {
+                Root::Access(asked) => {
+                    let asked = self.access(asked);
+                    asked.held.contains(stale.first) && asked.member == change.member && asked.base.same(&change.base)
+                }
+                Root::Parameter(_) => false,
+            })
+        };
+        stale.how == Use::Decides
+            && stale.first != stale.second
+            && comes_from(&write.address, stale.read)
+            && self.summary.accesses.iter().any(|change| {
+                change.is_write
+                    && matches!(change.member, Member::Field(_))
+                    && change.held.contains(stale.first)
+                    && comes_from(&change.address, stale.read)
+                    && is_asked(change)
+            })
+    }
+}
+
+/// Whether a mark is one of the object that something belongs to, or there is one mark for all.
+fn is_of_one_object(mark: &Access, access: &Access) -> bool {
+    let is_for_all = matches!(mark.member, Member::Static(_)) || matches!(mark.base.start, Start::Static(_));
+    is_for_all
+        || mark.base.start == access.base.start
+            && matches!(mark.base.start, Start::Parameter(0) | Start::Result(_))
+            && !matches!(access.member, Member::Static(_))
+}
