@@ -19,8 +19,9 @@ use crate::request;
 
 /// How often the files of the JVMs are looked at.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Bytes of records that may wait to be read; then the program waits.
-const BACKLOG: u64 = 256 << 20;
+/// Bytes of records that may wait to be read; then the program waits. Few enough to stay in the processor's cache: more
+/// are written and read by way of memory that has to be cleared first.
+const BACKLOG: u64 = 16 << 20;
 
 #[derive(Args)]
 pub(crate) struct RecordArgs {
