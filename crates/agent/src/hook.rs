@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use instrument::{MethodRow, Sites};
+use instrument::{MethodRow, Origin, Sites};
 use recording::Row;
 
 use crate::platform;
@@ -13,6 +13,7 @@ pub(crate) struct Class<'a> {
     /// With slashes. A class may come without.
     pub(crate) name: Option<&'a str>,
     pub(crate) is_boot: bool,
+    pub(crate) origin: Origin,
     /// Whether the class is loaded already and is now redefined or retransformed.
     pub(crate) is_known: bool,
 }
@@ -28,7 +29,7 @@ pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<V
     // Also for classes that are left alone: their fields are known from then on.
     let plan = agent.plan.read().unwrap_or_else(PoisonError::into_inner);
     let mut sites = agent.sites();
-    let rewritten = match instrument::instrument(bytes, &plan, &mut sites) {
+    let rewritten = match instrument::instrument_from(class.origin, bytes, &plan, &mut sites) {
         Ok(rewritten) => rewritten,
         Err(error) => {
             agent.failed.fetch_add(1, Ordering::Relaxed);
@@ -38,6 +39,10 @@ pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<V
         }
     };
     publish(agent, &mut sites);
+    let notes = sites.take_notes();
+    if !notes.is_empty() {
+        agent.write(&notes.into_iter().map(|text| Row::Note { text }).collect::<Vec<Row>>());
+    }
     let rewritten = rewritten?;
     if !rewritten.left_alone.is_empty() {
         agent.left_alone.fetch_add(rewritten.left_alone.len() as u32, Ordering::Relaxed);

@@ -148,6 +148,14 @@ impl Jvmti {
     }
 }
 
+/// A reference that every thread may use, as long as the JVM lives.
+pub(crate) struct Global(jobject);
+
+// SAFETY: that is what global references are for.
+unsafe impl Send for Global {}
+// SAFETY: as above.
+unsafe impl Sync for Global {}
+
 /// JNI in one thread.
 #[derive(Clone, Copy)]
 pub(crate) struct Jni(*mut JNIEnv);
@@ -195,6 +203,18 @@ impl Jni {
     pub(crate) fn global(self, object: jobject) -> Option<jobject> {
         let global = jni!(self, NewGlobalRef, object);
         (!global.is_null()).then_some(global)
+    }
+
+    /// The loader of the class path, once the JVM is up.
+    pub(crate) fn app_loader(self) -> Option<Global> {
+        let class = self.unless_thrown(jni!(self, FindClass, c"java/lang/ClassLoader".as_ptr()))?;
+        let method = self.static_method(class, c"getBuiltinAppClassLoader", c"()Ljava/lang/ClassLoader;")?;
+        let loader = self.unless_thrown(jni!(self, CallStaticObjectMethodA, class, method, ptr::null()))?;
+        self.global(loader).map(Global)
+    }
+
+    pub(crate) fn is_same(self, object: jobject, other: &Global) -> bool {
+        jni!(self, IsSameObject, object, other.0) != 0
     }
 
     pub(crate) fn string(self, text: jstring) -> String {

@@ -24,6 +24,7 @@ use std::ffi::{CStr, c_char, c_void};
 use std::panic::{self, AssertUnwindSafe};
 use std::ptr;
 
+use instrument::Origin;
 use jvmti_bindings::sys::jni::{JNIEnv, JavaVM, jclass, jint, jobject, jthread};
 use jvmti_bindings::sys::jvmti::{
     JVMTI_EVENT_CLASS_FILE_LOAD_HOOK, JVMTI_EVENT_THREAD_END, JVMTI_EVENT_VIRTUAL_THREAD_END, JVMTI_EVENT_VM_DEATH,
@@ -141,6 +142,9 @@ unsafe extern "system" fn on_init(_: *mut jvmtiEnv, env: *mut JNIEnv, _: jthread
         let jni = unsafe { Jni::new(env) };
         if let Some(agent) = AGENT.get() {
             runtime::start(agent, jni);
+            if let Some(loader) = jni.app_loader() {
+                let _ = agent.app_loader.set(loader);
+            }
             platform::retransform(agent);
         }
     });
@@ -166,7 +170,7 @@ unsafe extern "system" fn on_thread_end(_: *mut jvmtiEnv, env: *mut JNIEnv, _: j
 
 unsafe extern "system" fn on_class(
     _: *mut jvmtiEnv,
-    _: *mut JNIEnv,
+    env: *mut JNIEnv,
     redefined: jclass,
     loader: jobject,
     name: *const c_char,
@@ -185,7 +189,15 @@ unsafe extern "system" fn on_class(
         let bytes = unsafe { std::slice::from_raw_parts(bytes, length as usize) };
         // SAFETY: the JVM hands over a text that ends with 0, or nothing.
         let name = (!name.is_null()).then(|| unsafe { CStr::from_ptr(name) }.to_string_lossy());
-        let class = hook::Class { name: name.as_deref(), is_boot: loader.is_null(), is_known: !redefined.is_null() };
+        // SAFETY: handed over by the JVM for this thread.
+        let jni = unsafe { Jni::new(env) };
+        let is_app = agent.app_loader.get().is_some_and(|app| jni.is_same(loader, app));
+        let class = hook::Class {
+            name: name.as_deref(),
+            is_boot: loader.is_null(),
+            origin: if is_app { Origin::ClassPath } else { Origin::Elsewhere },
+            is_known: !redefined.is_null(),
+        };
         let Some(rewritten) = hook::rewrite(agent, class, bytes) else { return };
         if let Some(memory) = agent.jvmti.copy(&rewritten) {
             // SAFETY: places for the results, valid during the call.

@@ -77,7 +77,8 @@ impl Events {
             return Err(io::Error::other(format!("the limit of {} MB is reached", self.limit >> 20)));
         }
         self.wait_for_reader()?;
-        if let Some(at) = self.free.iter().position(|(_, of)| *of == size) {
+        // The one that was read last is still in the processor's cache.
+        if let Some(at) = self.free.iter().rposition(|(_, of)| *of == size) {
             let (address, _) = self.free.swap_remove(at);
             let start = ptr::with_exposed_provenance_mut::<u8>(address as usize);
             // SAFETY: a chunk of this size that was handed out before; its writer and its reader are done with it.

@@ -2,7 +2,7 @@
 //!
 //! The agent writes `request` into the folder of the JVM (class path and working folder, a line each) and waits for
 //! `plan`. Each line of that has a word, then what it is about, separated by tabs: `enter` and `unit` with class, name
-//! and descriptor, `include` and `exclude` with a glob. Other words are for later versions.
+//! and descriptor, `constant` with class, name and descriptor of a field, `include` and `exclude` with a glob. Other words are for later versions.
 
 use std::path::Path;
 use std::sync::{PoisonError, RwLock};
@@ -54,6 +54,9 @@ fn read(text: &str, plan: &mut Plan) {
             ["unit", class, name, descriptor] => {
                 units += 1;
                 plan.methods.entry(class, name, descriptor).units.push(units);
+            }
+            ["constant", class, name, descriptor] if plan.skips_unescaped => {
+                plan.constants.add(class, name, descriptor)
             }
             ["include", glob] => include.push(glob.to_owned()),
             ["exclude", glob] => exclude.push(glob.to_owned()),

@@ -9,7 +9,7 @@ use std::{fs, io, process};
 use instrument::{Plan, Sites};
 use recording::{Options, Row};
 
-use crate::jvm::Jvmti;
+use crate::jvm::{Global, Jvmti};
 use crate::map::Events;
 use crate::names::Names;
 use crate::plan;
@@ -29,6 +29,8 @@ pub(crate) struct Agent {
     waits_for_plan: bool,
     pub(crate) no_filter: bool,
     pub(crate) entry: OnceLock<Entry>,
+    /// The loader of the class path.
+    pub(crate) app_loader: OnceLock<Global>,
     events: Mutex<Events>,
     names: Mutex<Names>,
     stopped: AtomicBool,
@@ -57,6 +59,7 @@ impl Agent {
             folder,
             no_filter: options.no_filter,
             entry: OnceLock::new(),
+            app_loader: OnceLock::new(),
             events: Mutex::new(events),
             names: Mutex::new(names),
             stopped: AtomicBool::new(false),

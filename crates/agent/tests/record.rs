@@ -16,6 +16,7 @@ fn programs_end_as_they_do_alone() {
     for jdk in jdks() {
         for (program, arguments) in [
             ("Counter", &[][..]),
+            ("Constant", &[][..]),
             ("Ends", &["7"][..]),
             ("Ends", &["throw"][..]),
             ("Ends", &["halt"][..]),
@@ -38,6 +39,22 @@ fn programs_end_as_they_do_alone() {
             assert_eq!(alone.code, recorded.code, "{program:?} {arguments:?} on {}: {}", jdk.version, recorded.stderr);
             assert!(recorded.events.len() > 2, "{program:?}: {}", recorded.stderr);
         }
+    }
+}
+
+/// A field that is as good as final has no events. What another loader brings is not what was looked at.
+#[test]
+fn fields_that_only_constructors_write_are_left_out() {
+    for jdk in jdks() {
+        let touches = |program: &str, arguments: &[&str], options: &[&str], field: &str| {
+            let recorded = record(&jdk, &Program::named(program), arguments, options);
+            assert!(!recorded.stderr.contains("are missing"), "{}", recorded.stderr);
+            recorded.events.iter().filter(|event| event.operation.contains(field)).count()
+        };
+        assert_eq!(touches("Constant", &[], &[], "(Constant.parts@"), 0, "on {}", jdk.version);
+        assert!(touches("Constant", &[], &[], "(Constant.sum@") >= 6, "on {}", jdk.version);
+        assert!(touches("Constant", &[], &["--no-filter"], "(Constant.parts@") >= 12, "on {}", jdk.version);
+        assert!(touches("Loaders", &["2"], &[], "(Loaders$Loaded.parts@") > 0, "on {}", jdk.version);
     }
 }
 

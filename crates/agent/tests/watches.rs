@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
 
-use fixture::{Fixture, Jdk, cache, compile, programs, test_jdk, workspace};
+use fixture::{Fixture, Jdk, cache, class_files, compile, programs, test_jdk, workspace};
+use instrument::{ConstantFields, Writes};
 use support::{Program, fissure, jdks, temporary};
 
 /// Each thread's accesses: `r Class.field Class.method 12`.
@@ -80,7 +81,7 @@ fn handled(fixture: &Fixture) -> Vec<String> {
     handles.filter_map(|line| line.split('"').nth(1)).map(|name| format!(".{name} ")).collect()
 }
 
-fn compare(what: &str, jdk: &Jdk, arguments: &[String], left_out: &[String]) -> usize {
+fn compare(what: &str, jdk: &Jdk, arguments: &[String], left_out: &[String]) -> Accesses {
     let (mut watched, mut recorded) = both(jdk, arguments);
     for accesses in watched.values_mut().chain(recorded.values_mut()) {
         accesses.retain(|access| !left_out.iter().any(|field| access.contains(field)));
@@ -106,18 +107,21 @@ fn compare(what: &str, jdk: &Jdk, arguments: &[String], left_out: &[String]) -> 
             told.len()
         );
     }
-    watched.values().map(Vec::len).sum()
+    watched
 }
 
 #[test]
 fn recorded_programs() {
-    let mut accesses = 0;
+    let (mut accesses, mut constants) = (0, 0);
     for jdk in jdks() {
-        for name in ["Counter", "Shapes", "Tasks", "Names", "Waiting"] {
-            accesses += compare(name, &jdk, &Program::named(name).arguments(), &[]);
+        for name in ["Constant", "Counter", "Shapes", "Tasks", "Names", "Waiting"] {
+            let program = Program::named(name);
+            let watched = compare(name, &jdk, &program.arguments(), &[]);
+            constants += constants_written(program.classes(), &watched);
+            accesses += watched.values().map(Vec::len).sum::<usize>();
         }
     }
-    assert!(accesses > 1_000, "{accesses}");
+    assert!(accesses > 1_000 && constants > 0, "{accesses} {constants}");
 }
 
 /// A part of the programs with known truth; all of them, on all JDKs, in the long test.
@@ -132,7 +136,24 @@ fn programs_with_truth() {
         for (one, truth) in compiled.iter().zip(&truths).step_by(step) {
             let mut arguments = vec!["-cp".to_owned(), one.classes.display().to_string(), truth.main.clone()];
             arguments.extend(truth.args.iter().cloned());
-            compare(&one.fixture.name, jdk, &arguments, &handled(one.fixture));
+            let watched = compare(&one.fixture.name, jdk, &arguments, &handled(one.fixture));
+            constants_written(&one.classes, &watched);
         }
     }
+}
+
+/// How many writes of fields that are as good as final the watches saw: all of them in constructors.
+fn constants_written(classes: &Path, watched: &Accesses) -> usize {
+    let all: Vec<Writes> = class_files(classes).iter().map(|(_, bytes)| Writes::of(bytes).unwrap()).collect();
+    let mut count = 0;
+    for [class, name, _] in ConstantFields::of(&all).rows() {
+        let class = class.replace('/', ".");
+        for access in watched.values().flatten() {
+            if access.starts_with(&format!("w {class}.{name} ")) {
+                assert!(access.contains(&format!(" {class}.<init> ")), "{access}");
+                count += 1;
+            }
+        }
+    }
+    count
 }

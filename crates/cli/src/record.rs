@@ -15,11 +15,13 @@ use recording::{Converter, Follow, Options, Recording};
 use crate::folder::Folder;
 use crate::launch::{Launched, WatchArgs, agent_option};
 use crate::output;
+use crate::request;
 
 /// How often the files of the JVMs are looked at.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Bytes of records that may wait to be read; then the program waits.
-const BACKLOG: u64 = 256 << 20;
+/// Bytes of records that may wait to be read; then the program waits. Few enough to stay in the processor's cache: more
+/// are written and read by way of memory that has to be cleared first.
+const BACKLOG: u64 = 16 << 20;
 
 #[derive(Args)]
 pub(crate) struct RecordArgs {
@@ -52,11 +54,16 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         output::print(&format!("{}\n", agent_option(&options(&folder))?))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let options = |folder: &Path| Options { backlog: BACKLOG, ..options(folder) };
+    let options = |folder: &Path| {
+        let options = options(folder);
+        // Where all is kept, nothing is asked.
+        Options { backlog: BACKLOG, waits_for_plan: !options.no_filter, ..options }
+    };
     let folder = Folder::beside(&args.output)?;
     let mut launched = Launched::start(&args.command, &options(folder.path()))?;
     let mut outputs = Outputs { first: args.output.clone(), count: 0 };
     let mut traces: Vec<Trace> = Vec::new();
+    let mut asking: Vec<PathBuf> = Vec::new();
     let mut jvms = 0;
     loop {
         // Asked first, so that nothing is written after the last look.
@@ -64,7 +71,16 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         for jvm in launched.new_recordings()? {
             jvms += 1;
             traces.extend(kept(Trace::of(&jvm)));
+            asking.push(jvm);
         }
+        // Also those whose trace had to end: they wait for an answer.
+        asking.retain(|jvm| match request::read(jvm) {
+            Some(paths) => {
+                kept(request::answer(jvm, &request::plan_of_constants(&paths)));
+                false
+            }
+            None => true,
+        });
         let mut more = false;
         traces.retain_mut(|trace| {
             let advanced = kept(trace.advance(&mut outputs));

@@ -3,7 +3,6 @@
 //! Each JVM of the program asks for a plan before its classes load. The answer comes from a check of its class path: what
 //! the code makes suspect is what is watched. Its events are then read as they are written, on a thread of its own.
 
-mod class_path;
 mod judge;
 mod plan;
 mod summary;

@@ -1,10 +1,13 @@
 //! What has been seen of classes so far: a reference to a field does not say whether it is volatile, but its class did.
 
 use classfile::Access;
-use classfile::edit::ClassEditor;
+use classfile::edit::{ClassEditor, Member};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::constant::ConstantFields;
 use crate::shadow::is_added;
+
+const FINAL: u16 = 0x0010;
 
 /// The classes of one JVM that passed by, by name. Where two loaders have classes of one name, the later one counts.
 #[derive(Default)]
@@ -24,14 +27,20 @@ struct Declared {
 }
 
 impl Known {
-    pub(crate) fn learn(&mut self, class: &ClassEditor<'_>, is_rewritten: bool) {
+    /// Fields among `constants` are taken for final ones.
+    pub(crate) fn learn(&mut self, class: &ClassEditor<'_>, is_rewritten: bool, constants: Option<&ConstantFields>) {
         let Some(name) = class.name() else { return };
         let member = |index| class.pool.utf8(index).map(Box::from);
+        let access = |field: &Member| {
+            let text = |index| class.pool.utf8(index).unwrap_or_default();
+            let is_constant = constants.is_some_and(|all| all.has(name, text(field.name), text(field.descriptor)));
+            if is_constant { Access::from_bits(field.access.bits() | FINAL) } else { field.access }
+        };
         let fields = class
             .fields()
             .iter()
             .filter(|field| !is_added(field.access, class.pool.utf8(field.name).unwrap_or_default()))
-            .filter_map(|field| Some(((member(field.name)?, member(field.descriptor)?), field.access)))
+            .filter_map(|field| Some(((member(field.name)?, member(field.descriptor)?), access(field))))
             .collect();
         let methods = class
             .methods()

@@ -5,6 +5,7 @@
 //! it for each class that is loaded, tests call it for whole libraries. What a probe does is not decided here.
 
 mod call;
+mod constant;
 mod glob;
 mod known;
 mod library;
@@ -16,8 +17,9 @@ mod shadow;
 mod sites;
 
 pub use call::{Call, flag};
+pub use constant::{ConstantFields, Writes};
 pub use glob::Globs;
 pub use plan::{Families, Hook, MethodPlan, MethodPlans, Plan};
 pub use probe::{PROBES, ProbeMethod};
-pub use rewrite::{LeftAlone, Reason, Rewritten, instrument};
+pub use rewrite::{LeftAlone, Origin, Reason, Rewritten, instrument, instrument_from};
 pub use sites::{CallRow, FieldKind, FieldRow, MethodRow, NewRows, SiteRow, Sites, What};

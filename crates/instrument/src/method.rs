@@ -4,6 +4,7 @@ use classfile::edit::{ClassEditor, CodeEditor, Place, RawInstruction, Snippet, o
 use classfile::{Access, ArrayKind, Error, Kind, text_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::constant::ConstantFields;
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
 use crate::rewrite::{Failure, Reason};
@@ -14,7 +15,7 @@ mod calls;
 mod detours;
 mod loops;
 mod thread;
-mod unescaped;
+pub(crate) mod unescaped;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -23,6 +24,8 @@ const FIRST_WITH_CLASS_CONSTANTS: u16 = 49;
 /// What the methods of one class share.
 pub(crate) struct ClassContext<'c> {
     pub(crate) plan: &'c Plan,
+    /// If the class is on the class path.
+    pub(crate) constants: Option<&'c ConstantFields>,
     pub(crate) name: &'c [u8],
     pub(crate) super_name: &'c [u8],
     pub(crate) file: Option<String>,
@@ -157,13 +160,15 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
     }
 
     fn watch_field(&mut self, instruction: RawInstruction<'_>, index: usize) -> Result<(), Failure> {
+        let is_write = instruction.opcode == op::PUTFIELD;
+        let is_uninitialized = is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction);
+        let is_unescaped = self.unescaped.contains(&instruction.pc);
+        if is_write && !is_uninitialized && !is_unescaped {
+            self.note_surprise(instruction);
+        }
         let Some((field, kind, wide)) = self.field(instruction, false)? else { return Ok(()) };
         let is_reference = self.is_reference(instruction);
-        let is_write = instruction.opcode == op::PUTFIELD;
-        if is_write && self.uninitialized.get(index) == Some(&true) && self.is_own(instruction) {
-            return Ok(());
-        }
-        if kind != FieldKind::Volatile && self.unescaped.contains(&instruction.pc) {
+        if is_uninitialized || kind != FieldKind::Volatile && is_unescaped {
             return Ok(());
         }
         // The object goes to the top: [object] or [object value] are on the stack.
@@ -182,6 +187,20 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             (_, true) => Probe::Write,
         };
         self.insert_access(instruction.pc, field, kind, is_write, probe)
+    }
+
+    /// Tells if code writes a field that no code was to write: code that was made or changed while the program runs.
+    fn note_surprise(&mut self, instruction: RawInstruction<'_>) {
+        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
+        let (Some([owner, name, descriptor]), Some(constants)) = (named, self.context.constants) else { return };
+        if constants.has(owner, name, descriptor) {
+            let field = format!("{}.{}", text_of(owner), text_of(name)).replace('/', ".");
+            let class = text_of(self.context.name).replace('/', ".");
+            let note = format!(
+                "accesses to `{field}` are missing: `{class}` writes it, which no class on the class path does"
+            );
+            self.context.sites.add_note(note);
+        }
     }
 
     fn watch_static(&mut self, instruction: RawInstruction<'_>) -> Result<(), Failure> {

@@ -4,6 +4,7 @@ use classfile::text_of;
 use rustc_hash::FxHashMap;
 
 use crate::call::CallFamily;
+use crate::constant::ConstantFields;
 use crate::glob::Globs;
 
 /// The kinds of probes that are inserted.
@@ -103,6 +104,8 @@ pub struct Plan {
     /// The binary name of the class that has the probes.
     pub probe_class: String,
     pub methods: MethodPlans,
+    /// Fields of classes on the class path that are treated as final.
+    pub constants: ConstantFields,
 }
 
 /// What is asked of single methods: by class, then by name and descriptor.
@@ -119,6 +122,7 @@ impl Default for Plan {
             skips_unescaped: false,
             probe_class: "java/lang/Fissure".to_owned(),
             methods: MethodPlans::default(),
+            constants: ConstantFields::default(),
         }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use classfile::edit::{ClassEditor, EditError, Limit};
 use classfile::{Error, text_of};
 
+use crate::constant::ConstantFields;
 use crate::method::{ClassContext, MethodRewriter};
 use crate::plan::Plan;
 use crate::probe::ProbeConstants;
@@ -75,19 +76,38 @@ impl From<Error> for Failure {
     }
 }
 
+/// Who brings a class.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Origin {
+    /// The loader of the class path: the fields that the plan calls constant are those of its classes.
+    ClassPath,
+    Elsewhere,
+}
+
+/// Rewrites a class that is not known to be on the class path.
+pub fn instrument(bytes: &[u8], plan: &Plan, sites: &mut Sites) -> Result<Option<Rewritten>, EditError> {
+    instrument_from(Origin::Elsewhere, bytes, plan, sites)
+}
+
 /// Rewrites a class after the plan and adds its sites to the tables. `None` if the plan wants nothing of it.
 ///
 /// The same class, plan and tables always give the same result.
-pub fn instrument(bytes: &[u8], plan: &Plan, sites: &mut Sites) -> Result<Option<Rewritten>, EditError> {
+pub fn instrument_from(
+    origin: Origin,
+    bytes: &[u8],
+    plan: &Plan,
+    sites: &mut Sites,
+) -> Result<Option<Rewritten>, EditError> {
     let mut class = ClassEditor::read(bytes)?;
+    let constants = (origin == Origin::ClassPath).then_some(&plan.constants);
     let name = class.name().ok_or_else(|| Error::Malformed("it has no name".to_owned()))?;
     let is_included = plan.includes(name) && !class.access().is_module();
-    sites.known.learn(&class, is_included);
+    sites.known.learn(&class, is_included, constants);
     if !is_included {
         return Ok(None);
     }
     let mark = sites.mark();
-    match rewrite(&mut class, name, plan, sites) {
+    match rewrite(&mut class, name, plan, constants, sites) {
         Ok(left_alone) if class.is_edited() => Ok(Some(Rewritten { bytes: class.finish(), left_alone })),
         Ok(left_alone) if left_alone.is_empty() => Ok(None),
         Ok(left_alone) => Ok(Some(Rewritten { bytes: bytes.to_vec(), left_alone })),
@@ -102,11 +122,13 @@ fn rewrite(
     class: &mut ClassEditor<'_>,
     name: &[u8],
     plan: &Plan,
+    constants: Option<&ConstantFields>,
     sites: &mut Sites,
 ) -> Result<Vec<LeftAlone>, EditError> {
-    let has_identity = plan.adds_fields && shadow::add_fields(class, name, plan)?;
+    let has_identity = plan.adds_fields && shadow::add_fields(class, name, plan, constants)?;
     let mut context = ClassContext {
         plan,
+        constants,
         name,
         super_name: class.super_name().unwrap_or_default(),
         file: class.source_file().map(|file| text_of(file).into_owned()),

@@ -5,6 +5,7 @@ use classfile::Access;
 use classfile::edit::{ClassEditor, Limit};
 use rustc_hash::FxHashMap;
 
+use crate::constant::ConstantFields;
 use crate::plan::Plan;
 
 /// Before the name of the field that a word belongs to.
@@ -29,7 +30,12 @@ pub(crate) fn is_added(access: Access, name: &[u8]) -> bool {
 }
 
 /// Whether the class has a word for identity now.
-pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) -> Result<bool, Limit> {
+pub(crate) fn add_fields(
+    class: &mut ClassEditor<'_>,
+    name: &[u8],
+    plan: &Plan,
+    constants: Option<&ConstantFields>,
+) -> Result<bool, Limit> {
     if class.access().is_interface() || class.access().is_module() || !can_grow(name) {
         return Ok(false);
     }
@@ -45,7 +51,9 @@ pub(crate) fn add_fields(class: &mut ClassEditor<'_>, name: &[u8], plan: &Plan) 
             continue;
         }
         let is_plain = !field.access.is_final() && !field.access.is_volatile() && !field.access.is_static();
-        if is_plain && names.get(field_name) == Some(&1) {
+        let descriptor = class.pool.utf8(field.descriptor).unwrap_or_default();
+        let is_constant = constants.is_some_and(|all| all.has(name, field_name, descriptor));
+        if is_plain && !is_constant && names.get(field_name) == Some(&1) {
             added.push((&b"J"[..], [PREFIX, field_name].concat()));
         }
     }

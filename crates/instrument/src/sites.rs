@@ -89,6 +89,7 @@ pub struct Sites {
     call_numbers: FxHashMap<CallRow, u32>,
     /// How much of each table was handed out.
     taken: [usize; 4],
+    notes: Vec<String>,
     pub(crate) known: Known,
     pub(crate) library: Library,
 }
@@ -157,6 +158,15 @@ impl Sites {
             first_call,
             calls: &self.calls[first_call..],
         }
+    }
+
+    /// What a person has to know of the classes since they were asked for last.
+    pub fn take_notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    pub(crate) fn add_note(&mut self, note: String) {
+        self.notes.push(note);
     }
 
     pub(crate) fn add_site(&mut self, row: SiteRow) -> i32 {

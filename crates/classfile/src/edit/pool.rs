@@ -13,6 +13,7 @@ const FIELD: u8 = 9;
 const METHOD: u8 = 10;
 const INTERFACE_METHOD: u8 = 11;
 const NAME_AND_TYPE: u8 = 12;
+const INVOKE_DYNAMIC: u8 = 18;
 
 /// A class's constants. New ones go to the end, so that the numbers of the old ones stay.
 pub struct ConstantPool<'a> {
@@ -89,6 +90,13 @@ impl<'a> ConstantPool<'a> {
     /// Owner, name and descriptor of a method.
     pub fn method(&self, index: u16) -> Option<[&'a [u8]; 3]> {
         self.member(self.content(index, &[METHOD, INTERFACE_METHOD])?)
+    }
+
+    /// The descriptor of a call site that a bootstrap method makes.
+    pub fn call_site(&self, index: u16) -> Option<&'a [u8]> {
+        let content = self.content(index, &[INVOKE_DYNAMIC])?;
+        let name_and_type = self.content(Self::number(content, 2)?, &[NAME_AND_TYPE])?;
+        self.utf8(Self::number(name_and_type, 2)?)
     }
 
     fn member(&self, content: &[u8]) -> Option<[&'a [u8]; 3]> {

@@ -1,8 +1,7 @@
 //! One JVM: answers what it asks, and follows what it does.
 
-use std::fs;
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -16,7 +15,6 @@ use program::{Known, Program, Settings};
 use recording::{Follow, Recording};
 use trace::Reader;
 
-use super::class_path;
 use super::judge::Judge;
 use super::plan::{UnitsArg, plan};
 use crate::assume::{AssumeArgs, Assumed};
@@ -24,9 +22,8 @@ use crate::cache::{Answer, Cache, Key};
 use crate::check::unread_method;
 use crate::input::{self, InputOptions};
 use crate::output;
+use crate::request;
 
-const REQUEST: &str = "request";
-const PLAN: &str = "plan";
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Pieces of a trace on their way to whoever reads it.
@@ -120,18 +117,14 @@ impl Watch {
 
     /// Waits for the JVM's request, and makes its plan.
     fn answer(&self) -> Result<Option<Answer>> {
-        let request = self.folder.join(REQUEST);
-        let text = loop {
-            match fs::read_to_string(&request) {
-                Ok(text) => break text,
+        let paths = loop {
+            match request::read(&self.folder) {
+                Some(paths) => break paths,
                 // A JVM that ended early asks nothing.
-                Err(_) if self.is_over.load(Ordering::SeqCst) => return Ok(None),
-                Err(_) => thread::sleep(PAUSE),
+                None if self.is_over.load(Ordering::SeqCst) => return Ok(None),
+                None => thread::sleep(PAUSE),
             }
         };
-        let mut lines = text.lines();
-        let (entries, working) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-        let paths = class_path::entries(entries, Path::new(working));
         let answer = match self.check(&paths) {
             Ok(answer) => answer,
             Err(error) => {
@@ -142,10 +135,7 @@ impl Watch {
             }
         };
         let plan = answer.as_ref().map(|answer| answer.plan.as_str()).unwrap_or_default();
-        let unfinished = self.folder.join(format!("{PLAN}.tmp"));
-        fs::write(&unfinished, plan).with_context(|| format!("cannot write `{}`", unfinished.display()))?;
-        fs::rename(&unfinished, self.folder.join(PLAN))
-            .with_context(|| format!("cannot write a plan in `{}`", self.folder.display()))?;
+        request::answer(&self.folder, plan)?;
         Ok(answer)
     }
 
@@ -185,6 +175,7 @@ impl Watch {
 
     fn check_anew(&self, paths: &[PathBuf]) -> Result<Answer> {
         let inputs = input::load(paths, &InputOptions::default())?;
+        let constants = request::constants(&inputs);
         let program = Program::load(inputs.sources, Known::default());
         let assumed = Assumed::of(&program, &self.assume);
         for name in &assumed.unknown {
@@ -206,7 +197,7 @@ impl Watch {
             skipped,
             missing: Vec::new(),
             findings: checked.findings,
-            plan: plan(self.units, &program, &self.settings, &suspicions) + &assumed.plan(),
+            plan: plan(self.units, &program, &self.settings, &suspicions) + &assumed.plan() + &constants,
             suspicions,
         })
     }

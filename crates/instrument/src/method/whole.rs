@@ -83,23 +83,13 @@ impl MethodRewriter<'_, '_, '_> {
         if !self.context.has_identity || self.uninitialized.is_empty() || !self.code.keeps_this() {
             return Ok(());
         }
-        let completing: Vec<u32> = (1..self.code.instruction_count())
-            .filter(|index| self.uninitialized[index - 1] && !self.uninitialized[*index])
-            .map(|index| self.code.instruction(index - 1))
-            .filter(|instruction| instruction.opcode == op::INVOKESPECIAL)
-            .filter(|instruction| {
-                let named = self.class.pool.method(instruction.constant().unwrap_or(0));
-                named.is_some_and(|[owner, _, _]| owner == self.context.super_name)
-            })
-            .map(|instruction| instruction.pc)
-            .collect();
+        let super_name = self.context.super_name;
+        let completing = unescaped::completing(&self.code, &self.class.pool, super_name, &self.uninitialized);
         if completing.is_empty() {
             return Ok(());
         }
-        if let ([pc], b"java/lang/Object", true) =
-            (&completing[..], self.context.super_name, self.context.plan.skips_unescaped)
-        {
-            self.unescaped = unescaped::writes(&self.code, &self.class.pool, *pc);
+        if self.context.plan.skips_unescaped {
+            self.unescaped = unescaped::behind(&self.code, &self.class.pool, super_name, &completing);
         }
         let identity = self.context.identity();
         self.snippet.load(Kind::Reference, 0);

@@ -7,7 +7,7 @@ use classfile::archive::{Limits, manifest_attribute};
 use crate::input::InputFile;
 
 /// The entries that are there, each once, in the order in which a JVM looks into them. What is not there it ignores, too.
-pub(super) fn entries(text: &str, working: &Path) -> Vec<PathBuf> {
+pub(crate) fn entries(text: &str, working: &Path) -> Vec<PathBuf> {
     let given = std::env::split_paths(text).filter(|entry| !entry.as_os_str().is_empty());
     let mut paths: Vec<PathBuf> = Vec::new();
     for entry in given {
