@@ -357,7 +357,7 @@ impl<'c> Cover<'c> {
                     let ([target], None) = (targets.known(), &found) else { return None };
                     let release = Release { program: self.program, calls: self.calls, summaries: self.summaries };
                     let summary = self.summaries.summary(*target)?;
-                    if release.keeps(*target, position as u16) {
+                    if release.keeps_lambda(*target, position as u16) {
                         return None;
                     }
                     let mut runs = summary.runs.iter().filter(|run| usize::from(run.parameter) == position);

@@ -52,7 +52,7 @@ impl Release<'_> {
     pub(crate) fn ways_out(&self, method: MethodId, object: Object) -> Vec<EventId> {
         let is_it = |one: &Object| *one == object;
         match self.summaries.outlines.made(method) {
-            Some(outline) => self.let_out(outline, &is_it, MAX_DEPTH).collect(),
+            Some(outline) => self.let_out(outline, &is_it, false, MAX_DEPTH).collect(),
             None => Vec::new(),
         }
     }
@@ -65,7 +65,7 @@ impl Release<'_> {
     fn gets_out(&self, outline: &Outline, from: &[EventId], before: EventId, is_it: impl Fn(&Object) -> bool) -> bool {
         let block_of = |event: EventId| outline.events[event.index()].block as usize;
         let is_home = |block: usize| from.iter().any(|from| block_of(*from) == block);
-        self.let_out(outline, &is_it, MAX_DEPTH).any(|event| {
+        self.let_out(outline, &is_it, false, MAX_DEPTH).any(|event| {
             if from.is_empty() {
                 return outline.may_follow(event, before);
             }
@@ -76,11 +76,13 @@ impl Release<'_> {
         })
     }
 
-    /// The events by which an object gets out.
+    /// The events by which an object gets out. To run a lambda lets nobody have it: other classes with the method that runs
+    /// it are not its own.
     fn let_out<'o>(
         &'o self,
         outline: &'o Outline,
         is_it: &'o dyn Fn(&Object) -> bool,
+        is_lambda: bool,
         depth: usize,
     ) -> impl Iterator<Item = EventId> + 'o {
         let has = move |argument: &Argument| argument.objects.iter().any(is_it);
@@ -89,10 +91,11 @@ impl Release<'_> {
             Action::Lambda { arguments, .. } => arguments.iter().any(has),
             Action::Call { kind, method, arguments } => {
                 let positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
-                positions.map(|(position, _)| position).any(|position| {
+                let is_run = |position: usize| is_lambda && position == 0 && *kind == CallKind::Interface;
+                positions.map(|(position, _)| position).filter(|position| !is_run(*position)).any(|position| {
                     let targets = self.calls.targets(self.program, *kind, *method);
                     self.is_kept_by_library(*kind, *method, position)
-                        || targets.known().iter().any(|target| self.is_kept(*target, position as u16, depth))
+                        || targets.known().iter().any(|target| self.is_kept(*target, position as u16, is_lambda, depth))
                 })
             }
             Action::Read { .. } | Action::Wait(_) => false,
@@ -101,15 +104,15 @@ impl Release<'_> {
         events.filter(move |(_, event)| lets_out(event)).map(|(index, _)| EventId(index as u32))
     }
 
-    /// Whether a method keeps what it is given, or lets others have it.
-    pub(crate) fn keeps(&self, method: MethodId, position: u16) -> bool {
-        self.is_kept(method, position, MAX_DEPTH)
+    /// Whether a method keeps a lambda that it is given, or lets others have it.
+    pub(crate) fn keeps_lambda(&self, method: MethodId, position: u16) -> bool {
+        self.is_kept(method, position, true, MAX_DEPTH)
     }
 
-    fn is_kept(&self, method: MethodId, position: u16, depth: usize) -> bool {
+    fn is_kept(&self, method: MethodId, position: u16, is_lambda: bool, depth: usize) -> bool {
         let is_it = |object: &Object| *object == Object::Parameter(position);
         match self.summaries.outline(method) {
-            Some(outline) if depth > 0 => self.let_out(outline, &is_it, depth - 1).next().is_some(),
+            Some(outline) if depth > 0 => self.let_out(outline, &is_it, is_lambda, depth - 1).next().is_some(),
             Some(_) => true,
             // Not looked at because it has nothing to do with sections, or not there at all.
             None => false,

@@ -104,7 +104,7 @@ impl Asking<'_> {
             return None;
         }
         let (a, b) = (self.access(first.0), self.access(second.0));
-        if !self.are_apart(kind, first, second) {
+        if !self.are_apart(kind, first, second) || kind == Kind::Write && self.is_changed_by_one(first, second) {
             return None;
         }
         let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
@@ -168,6 +168,17 @@ impl Asking<'_> {
 
     pub(super) fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {
         self.whole.summaries.meeting(self.whole.program, &self.whole.calls, method, first, second)
+    }
+
+    /// Whether one call writes both: it makes a change of its own, and does it well or not by itself.
+    fn is_changed_by_one(&self, first: (AccessId, &Item), second: (AccessId, &Item)) -> bool {
+        let writes = |by: AccessId, item: &Item| {
+            let by = self.access(by);
+            let mut own = self.summary.accesses.iter().filter(|access| access.is_write && access.event == by.event);
+            // One place that writes to either is not two writes.
+            own.any(|access| access.spot != by.spot && Item::of(self.whole, self.method, access).as_ref() == Some(item))
+        };
+        writes(first.0, second.1) && writes(second.0, first.1)
     }
 
     /// Whether no section has both, and neither section touches what is the other's: the views are no chain.
