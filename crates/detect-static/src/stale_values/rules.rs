@@ -335,9 +335,15 @@ impl Looking<'_> {
     fn is_wrong(&self, stale: &Stale, belong_together: impl Fn() -> bool) -> bool {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
+            && !self.is_taken_over(stale)
             && belong_together()
             && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted) || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
+    }
+
+    /// Whether the later lock is taken while the earlier one is held: a write lock becomes a read lock.
+    fn is_taken_over(&self, stale: &Stale) -> bool {
+        stale.first != stale.second && self.summary.sections[stale.second].inside.contains(stale.first)
     }
 
     fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
