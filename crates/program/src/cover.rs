@@ -10,7 +10,7 @@ use crate::lock::LockKind;
 use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
 use crate::outlines::Outlines;
 use crate::release::Release;
-use crate::summary::{Access, Keys, Run, Spot, Summaries};
+use crate::summary::{Access, Keys, Run, Spot, Summaries, half};
 use crate::thread::{At, EntryId, Threads};
 use crate::variable::{Place, Variable, Variables, holder};
 
@@ -364,9 +364,11 @@ impl<'c> Cover<'c> {
                     let around = |run: &Run| locks(summary, run.held);
                     let mut common = around(runs.next()?);
                     runs.for_each(|run| common.retain(|lock| around(run).contains(lock)));
-                    let named = common
-                        .into_iter()
-                        .map(|lock| HeldLock { name: from_caller(self.program, &lock.name, arguments), ..lock });
+                    let named =
+                        common.into_iter().map(|lock| match half(self.program, outline, &lock.name, arguments) {
+                            Some((whole, mode)) => HeldLock { name: whole.clone(), mode, ..lock },
+                            None => HeldLock { name: from_caller(self.program, &lock.name, arguments), ..lock },
+                        });
                     found = Some((event, named.collect()));
                 }
                 Action::Write { stored, .. } if is_it(stored) => return None,

@@ -11,8 +11,11 @@ use super::through::{Joined, Through, mapped};
 use super::{
     Access, Compared, Comparisons, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary, SummarySection,
 };
-use crate::class::MethodId;
-use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, SectionSet, Start};
+use crate::class::{MethodId, Program};
+use crate::lock::{self, Mode};
+use crate::outline::{
+    Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, SectionSet, Start,
+};
 
 /// More functions than this that a method runs are not told of.
 const MAX_RUNS: usize = 4;
@@ -220,11 +223,15 @@ impl Composing<'_, '_> {
             self.summary.is_cut = true;
         } else {
             for section in &callee.sections {
-                let lock = self.translate(&section.lock, arguments);
+                let half = half(self.program, self.outline, &section.lock, arguments);
+                let (lock, mode) = match half.map(|(whole, mode)| (self.settle(whole), mode)) {
+                    Some((whole, mode)) if !whole.is_unknown() => (whole, mode),
+                    _ => (self.translate(&section.lock, arguments), section.mode),
+                };
                 let inside = mapped(section.inside, &sections).union(held);
                 let number = match self.find_section(inside, &lock, section.kind) {
                     Some(outer) => Some(outer),
-                    None => self.add_section(SummarySection { lock, call: Some(id), inside, ..section.clone() }),
+                    None => self.add_section(SummarySection { lock, mode, call: Some(id), inside, ..section.clone() }),
                 };
                 sections.push(number);
             }
@@ -449,4 +456,18 @@ pub(super) enum Around {
     Sections(SectionSet),
     /// Nothing: it runs later, or elsewhere.
     Nothing,
+}
+
+/// The lock that a callee is given one half of, by its own name in the caller, and which: `with(pair.readLock(), ..)`.
+pub(crate) fn half<'o>(
+    program: &Program,
+    outline: &'o Outline,
+    lock: &Name,
+    arguments: &[Argument],
+) -> Option<(&'o Name, Mode)> {
+    let Start::Parameter(position) = lock.start else { return None };
+    let given = arguments.get(usize::from(position)).filter(|_| lock.steps.is_empty())?;
+    let [Object::Event(event)] = *given.objects.as_slice() else { return None };
+    let Action::Call { method, arguments: of, .. } = &outline.events.get(event.index())?.action else { return None };
+    Some((&of.first()?.name, lock::view(program, *method)??))
 }

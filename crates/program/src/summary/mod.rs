@@ -40,6 +40,7 @@ use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet, Start};
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
 pub use influences::{Comparisons, Influences};
+pub(crate) use instantiate::half;
 pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
 pub(crate) use order::components_of;
