@@ -15,45 +15,55 @@ use crate::threads::{is_owned, is_shared};
 /// More sections that put the elements of the same together than this are not kept.
 const MAX_SUMS: usize = 8;
 
-/// Sections that go over a container or array and make one value of what they find.
-pub(super) struct Sums(FxHashMap<Variable, Vec<(Joint, Met)>>);
+/// Sections that go over a container or array.
+pub(super) struct Sums(FxHashMap<Variable, Vec<Joint>>);
 
 impl Sums {
     pub(super) fn of(whole: &Whole<'_>) -> Sums {
         let methods: Vec<MethodId> = whole.program.methods().collect();
-        let found: Vec<(Variable, Joint, Met)> =
-            methods.par_iter().flat_map_iter(|method| sums(whole, *method)).collect();
-        let mut all: FxHashMap<Variable, Vec<(Joint, Met)>> = FxHashMap::default();
-        for (variable, joint, met) in found {
+        let found: Vec<(Variable, Joint)> = methods.par_iter().flat_map_iter(|method| sums(whole, *method)).collect();
+        let mut all: FxHashMap<Variable, Vec<Joint>> = FxHashMap::default();
+        for (variable, joint) in found {
             let known = all.entry(variable).or_default();
             if known.len() < MAX_SUMS {
-                known.push((joint, met));
+                known.push(joint);
             }
         }
         Sums(all)
     }
 }
 
-fn sums(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint, Met)> {
+fn sums(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
-    let reads = summary.accesses.iter().enumerate().filter(|(_, access)| !access.is_write);
+    let reads = summary.accesses.iter().enumerate().filter(|(_, access)| !access.is_write && !access.held.is_empty());
     let over_all = reads.filter(|(_, access)| is_over_all(summary, outline, access));
     let found = over_all.filter_map(|(index, access)| {
         let (variable, id) = (own(whole, access)?, AccessId(index as u32));
-        let met = match is_total(whole, outline, access) {
-            true => Met { spot: access.spot, kind: MeetingKind::Computed },
-            false => whole.summaries.meeting(whole.program, &whole.calls, method, id, id)?,
-        };
-        Some((variable, Joint { method, first: id, second: id }, met))
+        let is_of_many = !matches!(variable, Variable::Field(_));
+        is_of_many.then_some((variable, Joint { method, first: id, second: id }))
     });
     found.collect()
+}
+
+/// Where a section makes one value of the elements that it goes over. Asked late: it needs the code.
+fn put_together(whole: &Whole<'_>, sum: &Joint) -> Option<Met> {
+    let summary = whole.summaries.summary(sum.method)?;
+    let outline = whole.summaries.outline(sum.method)?;
+    let access = &summary.accesses[sum.first.index()];
+    match is_total(whole, outline, access) {
+        true => Some(Met { spot: access.spot, kind: MeetingKind::Computed }),
+        false => whole.summaries.meeting(whole.program, &whole.calls, sum.method, sum.first, sum.first),
+    }
 }
 
 /// Whether a section of the method itself is open while one element after the other is read.
 fn is_over_all(summary: &Summary, outline: &Outline, access: &Access) -> bool {
     let block = outline.events[access.event.index()].block as usize;
     let lasts = |own: &OutlineSection| {
+        if !outline.events[access.event.index()].in_loop {
+            return false;
+        }
         let is_end = |block: usize| own.ends.iter().any(|(end, _)| *end as usize == block);
         outline.reached_from(access.event, is_end)[block]
     };
@@ -91,7 +101,7 @@ pub(super) fn torn(asking: &Asking<'_>, sums: &Sums) -> Vec<Torn> {
 }
 
 impl Asking<'_> {
-    fn moved(&self, first: (AccessId, &Item), second: (AccessId, &Item), sums: &[(Joint, Met)]) -> Option<Torn> {
+    fn moved(&self, first: (AccessId, &Item), second: (AccessId, &Item), sums: &[Joint]) -> Option<Torn> {
         let (a, b) = (self.access(first.0), self.access(second.0));
         let are_two = match a.keys.is_empty() || b.keys.is_empty() {
             true => self.are_other_elements(a, b),
@@ -115,10 +125,11 @@ impl Asking<'_> {
             && self.are_held_apart(first.0, second.0)
             && self.may_follow(a, b)
             && self.moves(first, second);
-        let may_be_seen = |(other, _): &&(Joint, Met)| self.may_interfere(a, b, other) && self.runs_with(a, b, other);
-        let (other, met) = sums.iter().filter(|_| is_one_change).find(may_be_seen)?;
-        let is_shared = is_shared(self.whole, first.1.variable) && !is_owned(self.whole, self.method, a);
-        let torn = Torn { kind: Kind::Write, first: first.0, second: second.0, other: *other, met: *met };
-        is_shared.then_some(torn)
+        let is_shared = || is_shared(self.whole, first.1.variable) && !is_owned(self.whole, self.method, a);
+        let mut others = sums.iter().filter(|other| is_one_change && self.may_interfere(a, b, other));
+        others.find_map(|other| {
+            let met = put_together(self.whole, other).filter(|_| self.runs_with(a, b, other) && is_shared())?;
+            Some(Torn { kind: Kind::Write, first: first.0, second: second.0, other: *other, met })
+        })
     }
 }
