@@ -97,12 +97,12 @@ impl Summary {
             lines.push(format!("warning: {} events were lost", self.lost));
         }
         lines.push(format!(
-            "watched {}: {} classes instrumented, {} left alone; {} suspected units ran, {} events",
+            "watched {}: {} instrumented, {} left alone; {} ran, {}",
             jvms(self.jvms),
-            self.instrumented,
+            counted(self.instrumented, "class", "classes"),
             self.left_alone,
-            self.units,
-            self.seen
+            counted(self.units, "suspected unit", "suspected units"),
+            counted(self.seen, "event", "events"),
         ));
         if unsupported > 0 && least > Evidence::Pattern {
             let (is, them) = if unsupported == 1 { ("suspicion is", "it") } else { ("suspicions are", "them") };
@@ -115,5 +115,9 @@ impl Summary {
 }
 
 fn jvms(number: u64) -> String {
-    format!("{number} JVM{}", if number == 1 { "" } else { "s" })
+    counted(number, "JVM", "JVMs")
+}
+
+fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
