@@ -115,28 +115,31 @@ fn cut(text: &str, room: usize) -> String {
     line
 }
 
-/// Breaks a text into lines of `room` columns; lines after the first are indented by `hang`.
+/// Breaks a text into lines of `room` columns; lines after the first are indented by `hang`. A word that no line has room
+/// for is broken behind its dots, and inside of its parts only where these are too long as well.
 fn wrap(text: &str, room: usize, hang: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut line = String::new();
     let mut is_fresh = true;
     for word in text.split(' ').filter(|word| !word.is_empty()) {
-        let gap = usize::from(!is_fresh);
-        if !is_fresh && width(&line) + gap + width(word) > room {
-            lines.push(std::mem::replace(&mut line, " ".repeat(hang)));
-            is_fresh = true;
-        }
-        if !is_fresh {
-            line.push(' ');
-        }
-        for character in word.chars() {
-            let mut buffer = [0; 4];
-            if width(&line) + width(character.encode_utf8(&mut buffer)) > room {
+        let fits = width(word) + hang <= room;
+        let parts = if fits { vec![word] } else { word.split_inclusive('.').collect() };
+        for (number, part) in parts.into_iter().enumerate() {
+            let gap = if is_fresh || number > 0 { "" } else { " " };
+            if !is_fresh && width(&line) + gap.len() + width(part) > room {
                 lines.push(std::mem::replace(&mut line, " ".repeat(hang)));
+            } else {
+                line.push_str(gap);
             }
-            line.push(character);
+            for character in part.chars() {
+                let mut buffer = [0; 4];
+                if width(&line) + width(character.encode_utf8(&mut buffer)) > room {
+                    lines.push(std::mem::replace(&mut line, " ".repeat(hang)));
+                }
+                line.push(character);
+            }
+            is_fresh = false;
         }
-        is_fresh = false;
     }
     lines.push(line);
     lines
@@ -158,6 +161,7 @@ mod tests {
     fn texts_are_wrapped_at_blanks_and_words_that_do_not_fit_are_broken() {
         assert_eq!(wrap("(1) read the old balance", 16, 4), ["(1) read the old", "    balance"]);
         assert_eq!(wrap("abcdefghij", 4, 0), ["abcd", "efgh", "ij"]);
+        assert_eq!(wrap("(1) LongFactory.INSTANCE asked", 20, 4), ["(1) LongFactory.", "    INSTANCE asked"]);
         assert_eq!(cut("one two three four", 5), "one…");
         assert_eq!(cut("one", 5), "one");
         assert_eq!(wrap("口座口座", 5, 0), ["口座", "口座"]);
