@@ -1,6 +1,6 @@
 //! Views: which variables of which objects a section reads, and which it writes.
 
-use program::outline::{Member, Name, NameStep, SectionSet, Start};
+use program::outline::{Action, EventId, Member, Name, NameStep, Object, SectionSet, Start};
 use program::summary::{Access, AccessId, Summary};
 use program::{LockKind, MethodId, Variable, Whole};
 use rayon::prelude::*;
@@ -158,6 +158,19 @@ impl Joints {
     }
 }
 
+/// Whether a call is given a function that the method has made.
+fn gives_function(whole: &Whole<'_>, method: MethodId, call: EventId) -> bool {
+    let Some(outline) = whole.summaries.outline(method) else { return false };
+    let is_function = |object: &Object| match object {
+        Object::Event(made) => matches!(outline.events[made.index()].action, Action::Lambda { .. }),
+        _ => false,
+    };
+    match &outline.events[call.index()].action {
+        Action::Call { arguments, .. } => arguments.iter().any(|argument| argument.objects.iter().any(is_function)),
+        _ => false,
+    }
+}
+
 /// The pairs that sections of this method itself touch, each both ways around.
 fn joints(whole: &Whole<'_>, method: MethodId, is_write: bool) -> Vec<(Pair, Joint)> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
@@ -166,8 +179,10 @@ fn joints(whole: &Whole<'_>, method: MethodId, is_write: bool) -> Vec<(Pair, Joi
         if section.kind == LockKind::Own {
             continue;
         }
-        // What a function of this method does is in the section of whoever runs it.
-        let is_own = |access: &Access| section.call.is_none() || whole.program.is_lambda(access.spot.method);
+        // What a function of this method does, or has done, is in the section of whoever runs it.
+        let is_given = section.call.is_some_and(|call| gives_function(whole, method, call));
+        let is_own =
+            |access: &Access| section.call.is_none() || is_given || whole.program.is_lambda(access.spot.method);
         let is_here = |access: &Access| access.held.contains(number) && is_own(access);
         let view = view(whole, method, summary, is_write, is_here);
         if view.len() > MAX_VIEW {

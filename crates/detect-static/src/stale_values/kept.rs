@@ -5,6 +5,7 @@ use program::Variable;
 use program::outline::{Action, Argument, EventId, Member, Name, Object, Outline, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 
+use super::idioms::comes_from;
 use super::rules::Looking;
 
 /// Values that were put from one field into the next more often than this are not followed.
@@ -24,6 +25,29 @@ impl Looking<'_> {
             return direct;
         }
         self.followed(&direct, write, MAX_MOVES, |read| self.puts(read))
+    }
+
+    /// Whether a call that has read something keeps it in a field of the object that it yields, which is asked by what
+    /// writes later.
+    pub(super) fn is_kept_in(&self, read: AccessId, yielded: Start, write: &Access) -> bool {
+        let event = self.access(read).event;
+        let is_put = |put: &Access| put.is_write && put.event == event && put.base.start == yielded;
+        let puts = self.summary.accesses.iter().filter(|put| is_put(put) && comes_from(&put.value, read));
+        let kept: Vec<Member> = puts.map(|put| put.member).filter(|one| matches!(one, Member::Field(_))).collect();
+        let asks = |outline: &Outline| {
+            let mut events = outline.events.iter();
+            events.any(|event| matches!(&event.action, Action::Read { member, .. } if kept.contains(member)))
+        };
+        let summaries = &self.whole.summaries;
+        let Some(own) = summaries.outline(self.method).filter(|_| !kept.is_empty()) else { return false };
+        let is_asked_by_callee = || match &own.events[write.event.index()].action {
+            Action::Call { kind, method, .. } => {
+                let targets = self.whole.calls.targets(self.whole.program, *kind, *method);
+                targets.known().iter().any(|target| summaries.outline(*target).is_some_and(asks))
+            }
+            _ => false,
+        };
+        asks(own) || is_asked_by_callee()
     }
 
     /// Where the values come from that were put into an object before it is given away: `fill(list, view.all()); add(list);`.

@@ -169,7 +169,9 @@ impl Looking<'_> {
                     // A call that yields the very object tells which one it is, and nothing of what is in it.
                     let is_told_by = |second: usize| {
                         let yielded = Start::Result(self.access(read).event);
-                        how != Use::Written || self.summary.sections[second].lock.start != yielded
+                        how != Use::Written
+                            || self.summary.sections[second].lock.start != yielded
+                            || self.is_kept_in(read, yielded, write)
                     };
                     let pairs = self.section_pairs(read, write, influence).into_iter();
                     found.extend(pairs.filter(|(_, second)| is_told_by(*second)).map(candidate));

@@ -1,9 +1,9 @@
 //! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
 
-use program::Variable;
 use program::model::State;
-use program::outline::{Action, Condition, EventId, Member, Name, Object, Origin, Outline, Sources, Start};
+use program::outline::{Action, Condition, EventId, Member, Name, Object, Origin, Outline, Source, Sources, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
+use program::{Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
@@ -46,7 +46,9 @@ impl Looking<'_> {
                 && stale.first != stale.second
                 && (read.is_keyed || !write.is_keyed)
                 && !self.is_relied_on_before(stale, write)
-                && !self.is_judged_by_content(stale, write);
+                && !self.is_waited_for(stale, write)
+                && !self.is_judged_by_content(stale, write)
+                && !self.is_judged_by_value(stale, write);
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
@@ -115,6 +117,41 @@ impl Looking<'_> {
                 && !comes_of(done, write.event)
                 && outline.leads_to(done.event, write.event, &[reading])
         })
+    }
+
+    /// `awaitOne(); one = queue.poll();`: who has waited until there is one counts on it, whatever the taking may say; unless
+    /// it is asked whether it got one.
+    fn is_waited_for(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_taken = |source: &Source| source.origin == Origin::Event(write.event);
+        comes_from(&write.awaited, stale.read)
+            && self.way_of(write) == Some(Way::Down)
+            && !outline.conditions.iter().any(|condition| condition.sources.iter().any(is_taken))
+    }
+
+    /// `entry = map.get(key); if (entry.isOver()) map.remove(key);`: what was judged is the value that stood there then, and
+    /// what goes is whatever stands there now. Others put a new one in the place of an old one.
+    fn is_judged_by_value(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = self.access(stale.read);
+        // Whether it is there at all is asked of the value itself; what it is, of something in it.
+        let is_part = |source: &Source| match source.origin {
+            Origin::Event(from) => from != read.event && is_made_of(outline, from, read.event.index(), &mut Vec::new()),
+            Origin::Parameter(_) => false,
+        };
+        let judges = |condition: &Condition| condition.absent.is_none() && condition.sources.iter().any(is_part);
+        let is_put_over = |place: &Place| {
+            let summary = self.whole.summaries.summary(place.method);
+            let spot = summary.map(|summary| &summary.accesses[place.access.index()].spot);
+            let done = spot.and_then(|spot| operation(self.whole, spot));
+            matches!(done, Some("put" | "putAll" | "replace" | "replaceAll" | "compute" | "computeIfPresent" | "merge"))
+        };
+        let mut deciding = outline.events[write.event.index()].control.iter();
+        write.is_removal
+            && write.is_mapped
+            && matches!(operation(self.whole, &read.spot), Some("get" | "getOrDefault"))
+            && deciding.any(|condition| judges(&outline.conditions[*condition as usize]))
+            && self.whole.variables.writers(stale.variable).iter().any(is_put_over)
     }
 
     /// `next = queue.peek(); if (next.isEasy()) mine = queue.poll();`: what was judged is the first element as it was then,
