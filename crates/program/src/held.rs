@@ -171,6 +171,21 @@ pub(crate) fn to_callee(program: &Program, lock: HeldLock, arguments: &[Argument
     named
 }
 
+/// The locks of some sections of a method, which may be open under another name than that of what they guard: `low` and
+/// `high` are `from` and `to`.
+pub fn locks_of(summary: &Summary, outline: &Outline, sections: SectionSet) -> Vec<HeldLock> {
+    let mut own = SectionSet::default();
+    for section in sections.iter().map(|section| &summary.sections[section]).filter(|section| section.call.is_none()) {
+        let is_it = |own: &OutlineSection| own.pc == section.spot.pc && own.is_method == section.is_method;
+        if let Some(number) = outline.sections.iter().position(is_it) {
+            own.insert(number);
+        }
+    }
+    let mut all = locks(summary, sections);
+    all.extend(outline_locks(outline, own));
+    all
+}
+
 /// The locks of some sections of a summary.
 pub fn locks(summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
     sections

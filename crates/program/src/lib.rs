@@ -56,7 +56,7 @@ pub use control::{ControlDependence, Dependence};
 pub use cover::Cover;
 pub use dependencies::show_graph;
 pub use guard::{Guarding, Guards, show_guards};
-pub use held::{HeldLock, Relation, locks};
+pub use held::{HeldLock, Relation, locks, locks_of};
 pub use hierarchy::Hierarchy;
 pub use known::{Finder, Known, Platform};
 pub use lock::{LockKind, Mode};

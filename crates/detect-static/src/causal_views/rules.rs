@@ -3,7 +3,7 @@
 use program::outline::{Action, EventId, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
 use program::thread::{At, EntryId, Ordered};
-use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
+use program::{HeldLock, MethodId, Relation, Variable, Whole, locks, locks_of};
 
 use super::again::{self, Doubles};
 use super::moved::{self, Sums};
@@ -228,7 +228,10 @@ impl Asking<'_> {
     pub(super) fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
         let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
         let (theirs, also) = (&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
-        let over_both = locks(summary, common(theirs, also));
+        let over_both = match self.whole.summaries.outline(other.method) {
+            Some(outline) => locks_of(summary, outline, common(theirs, also)),
+            None => locks(summary, common(theirs, also)),
+        };
         // In a loop both are one, and nothing lasts from one round to the next.
         let around = if std::ptr::eq(first, second) { SectionSet::default() } else { common(first, second) };
         let is_guarded = |own: &Access, their: &Access| {

@@ -3,7 +3,7 @@
 
 use program::ir::CallKind;
 use program::model::State;
-use program::outline::{Action, Event, EventId, Member, Object, Origin, Outline, Sources};
+use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin, Outline, Sources};
 use program::summary::{Access, AccessId, Root, Spot};
 use program::{MethodId, Place, Variable};
 
@@ -14,7 +14,8 @@ use super::stale::{Asking, Flow, How};
 const MAX_DEPTH: usize = 3;
 
 /// Operations that throw if there is nothing.
-const THROWING: [&str; 7] = ["element", "first", "firstKey", "getFirst", "getLast", "last", "lastKey"];
+const THROWING: [&str; 9] =
+    ["element", "first", "firstElement", "firstKey", "getFirst", "getLast", "last", "lastElement", "lastKey"];
 
 /// Operations that yield null if there is nothing at the end that they look at.
 const PEEKING: [&str; 5] = ["firstEntry", "lastEntry", "peek", "peekFirst", "peekLast"];
@@ -183,7 +184,7 @@ impl Asking<'_> {
                 let is_text = Variable::of(program, write).is_some_and(|variable| {
                     program.names.text(program.field(variable.field()).descriptor) == "Ljava/lang/String;"
                 });
-                !is_text && stored.objects.is_empty()
+                !is_text && (stored.objects.is_empty() || self.is_given_nothing(writer.method, stored))
             }
             Some(Action::Call { method, arguments, .. }) => {
                 let name = program.names.text(method.name);
@@ -193,6 +194,25 @@ impl Asking<'_> {
             }
             _ => false,
         }
+    }
+}
+
+impl Asking<'_> {
+    /// Whether what a method stores is what it is given, and some caller gives it null.
+    fn is_given_nothing(&self, method: MethodId, stored: &Argument) -> bool {
+        let [Object::Parameter(position)] = stored.objects.as_slice() else { return false };
+        let whole = self.whole;
+        whole.calls.callers(method).iter().any(|caller| {
+            let Some(outline) = whole.summaries.outline(*caller) else { return false };
+            outline.events.iter().any(|event| match &event.action {
+                Action::Call { kind, method: called, arguments } => {
+                    let is_null = |given: &Argument| given.objects.is_empty() && given.sources.is_empty();
+                    arguments.get(usize::from(*position)).is_some_and(is_null)
+                        && whole.calls.targets(whole.program, *kind, *called).known().contains(&method)
+                }
+                _ => false,
+            })
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
 use program::outline::{Action, Argument, Event, EventId, Object, Origin, Source};
-use program::summary::{Access, Root};
+use program::summary::{Access, AccessId, Root};
 use program::{Place, Variable};
 
 use super::idioms::comes_from;
@@ -17,10 +17,19 @@ impl Looking<'_> {
     pub(super) fn is_harmless(&self, stale: &Stale, write: &Access) -> bool {
         stale.how == Use::Decides
             && stale.variable == stale.written
-            && (write.is_repeatable && self.access(stale.read).is_keyed && !self.decides_more(stale, write)
+            && (write.is_repeatable
+                && self.access(stale.read).is_keyed
+                && !self.is_looked_for(stale, write)
+                && !self.decides_more(stale, write)
                 || self.is_one_way(stale.variable)
                     && (self.is_signal(stale.variable) || !self.decides_more(stale, write))
                 || self.is_set_one_way(stale.variable) && self.is_signal(stale.variable))
+    }
+
+    /// `while (names.contains(name)) name = next(name); names.add(name);`: what is put there was looked for until one was
+    /// free, and two who look at once find the same one.
+    fn is_looked_for(&self, stale: &Stale, write: &Access) -> bool {
+        comes_from(&write.awaited, stale.read) && !comes_from(&write.control, stale.read)
     }
 
     /// Whether something is removed that was found to be there: the very element, or a key whose presence was asked. If
@@ -30,22 +39,18 @@ impl Looking<'_> {
         stale.how == Use::Decides
             && stale.variable == stale.written
             && write.is_removal
-            && !self.is_worked_on(stale, write)
+            && !self.is_worked_on(stale.read, write)
             && (self.asks_presence(read) && !self.decides_more(stale, write)
                 || !read.is_keyed && self.is_picked(stale, write)
                 || (!write.is_mapped || read.is_of_keys) && comes_from(&write.address, stale.read))
     }
 
-    /// `job = jobs.peek(); print(job); jobs.remove(job);`: something is done with the first one before it is removed, whoever
-    /// else may be doing the same with it.
-    fn is_worked_on(&self, stale: &Stale, write: &Access) -> bool {
-        let read = self.access(stale.read);
+    /// `job = jobs.peek(); print(job); jobs.remove(job);`: something is done with the first one before it is removed or after
+    /// that, or it is what the method yields, whoever else may be doing the same with it. Nobody asks who has removed it.
+    pub(super) fn is_worked_on(&self, read: AccessId, write: &Access) -> bool {
+        let read = self.access(read);
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let Action::Call { .. } = &outline.events[write.event.index()].action else { return false };
-        let is_first = matches!(
-            operation(self.whole, &read.spot),
-            Some("peek" | "peekFirst" | "peekLast" | "element" | "getFirst" | "first" | "firstKey" | "firstEntry")
-        );
         let origin = Origin::Event(read.event);
         let is_it = |argument: &Argument| argument.sources.iter().any(|source| source.origin == origin);
         let works = |index: usize| {
@@ -54,23 +59,52 @@ impl Looking<'_> {
                 let mut accesses = self.summary.accesses.iter();
                 accesses.any(|access| access.event == event && access.is_write)
             };
-            event != read.event
-                && event != write.event
-                && outline.may_follow(read.event, event)
-                && outline.leads_to(event, write.event, &[read.event])
-                && has_effect()
+            let is_before =
+                || outline.may_follow(read.event, event) && outline.leads_to(event, write.event, &[read.event]);
+            let is_after = || outline.leads_to(write.event, event, &[read.event]);
+            event != read.event && event != write.event && (is_before() || is_after()) && has_effect()
         };
+        let is_yielded =
+            || outline.returned.contains(&Object::Event(read.event)) && outline.leads_to(read.event, write.event, &[]);
         let is_used = outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result);
         let mut events = outline.events.iter().enumerate();
-        is_first
+        self.is_end(read)
             && read.event != write.event
             && !is_used.into_iter().any(|source| source.origin == Origin::Event(write.event))
             && run_at_once(self.whole, self.method, self.method)
-            && events.any(|(index, event)| match &event.action {
-                Action::Call { arguments, .. } => arguments.iter().any(is_it) && works(index),
-                Action::Write { stored, .. } => is_it(stored) && works(index),
-                _ => false,
-            })
+            && (is_yielded()
+                || events.any(|(index, event)| match &event.action {
+                    Action::Call { arguments, .. } => arguments.iter().any(is_it) && works(index),
+                    Action::Write { stored, .. } => is_it(stored) && works(index),
+                    _ => false,
+                }))
+    }
+
+    /// Whether a read looks at the first or last of several, or the next one to something: whoever comes at the same time
+    /// gets the same one.
+    fn is_end(&self, read: &Access) -> bool {
+        let place = |event: &Event| match &event.action {
+            Action::Call { arguments, .. } => {
+                matches!(arguments.get(1).map(|place| place.objects.as_slice()), Some([Object::Int(_)]))
+            }
+            _ => false,
+        };
+        let reading = || {
+            let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method)?;
+            let outline = self.whole.summaries.outline(method)?;
+            outline.events.iter().find(|event| event.pc == read.spot.pc)
+        };
+        match operation(self.whole, &read.spot) {
+            Some("peek" | "peekFirst" | "peekLast" | "element" | "getFirst" | "getLast" | "first" | "last") => true,
+            Some("firstKey" | "lastKey" | "firstEntry" | "lastEntry" | "firstElement" | "lastElement") => true,
+            Some("ceiling" | "floor" | "higher" | "lower" | "ceilingKey" | "floorKey" | "higherKey" | "lowerKey") => {
+                true
+            }
+            Some("get" | "elementAt") => reading().is_some_and(place),
+            // The first one of an iterator: further ones are got in a loop.
+            Some("next") => reading().is_some_and(|event| !event.in_loop),
+            _ => false,
+        }
     }
 
     /// Whether the key that is removed was picked from the container itself, since there are too many: if it has gone
@@ -256,6 +290,7 @@ impl Looking<'_> {
         stale.how == Use::Decides
             && stale.variable == stale.written
             && is_refused
+            && !self.is_looked_for(stale, write)
             && is_known
             && !write.is_removal
             && !write.is_mapped

@@ -176,6 +176,31 @@ impl Looking<'_> {
             }
     }
 
+    /// Whether two locks belong to one element that was looked up twice, in one container by one key:
+    /// `if (rooms.get(key).size() < 5) rooms.get(key).join(user);`.
+    pub(super) fn is_got_again(&self, first: &Name, second: &Name) -> bool {
+        let (Start::Result(one), Start::Result(other)) = (first.start, second.start) else { return false };
+        let looks = |event: EventId| {
+            let is_look = move |access: &&Access| access.event == event && access.is_keyed && !access.keys.is_empty();
+            self.summary.accesses.iter().filter(is_look)
+        };
+        let is_taken = |event: EventId| self.summary.taken.contains(&event);
+        let is_element = |event: EventId| {
+            let mut parts = self.summary.accesses.iter().filter(|part| part.base.start == Start::Result(event));
+            parts.any(|part| part.within.is_some())
+        };
+        one != other
+            && first.steps == second.steps
+            && !is_taken(one)
+            && !is_taken(other)
+            && is_element(one)
+            && is_element(other)
+            && looks(one).any(|one| {
+                looks(other)
+                    .any(|other| one.base.same(&other.base) && one.member == other.member && one.keys == other.keys)
+            })
+    }
+
     /// What a call of `next` goes over.
     fn gone_over<'o>(&self, outline: &'o Outline, next: EventId) -> Option<&'o Name> {
         let names = &self.whole.program.names;

@@ -20,6 +20,7 @@ mod compared;
 mod contention;
 mod counted;
 mod explain;
+mod functions;
 mod harmless;
 mod idioms;
 mod kept;

@@ -1,11 +1,15 @@
-//! What is read in one section and overwritten in the next, while the old value goes on: `n = count(); count(0); return n;`.
-//! What another thread wrote in between is neither in the old value nor in the new one.
+//! What is read in one section and overwritten in the next, while the old value goes on: `n = count(); count(0); return n;`,
+//! or has gone on before: `sent.addAll(copy()); clear();`. What another thread wrote in between is neither in the old value
+//! nor in the new one.
 
+use program::model::State;
 use program::outline::{Action, Argument, EventId, Member, Origin, Outline, Sources};
 use program::summary::{Access, AccessId, Root};
 use program::{LockKind, Variable};
 
+use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::words::called_at;
 
 /// Operations that leave nothing of what was there.
 const OVERWRITING: [&str; 6] = ["clear", "set", "lazySet", "removeAllElements", "setLength", "reset"];
@@ -24,7 +28,11 @@ impl Looking<'_> {
             }
             let Some(written) = self.shared(write) else { continue };
             for (number, read) in self.summary.accesses.iter().enumerate() {
-                if read.is_write || read.event == write.event || !read.base.same(&write.base) {
+                if read.is_write
+                    || read.event == write.event
+                    || !read.base.same(&write.base)
+                    || read.keys != write.keys && write.member == Member::Elements
+                {
                     continue;
                 }
                 let waited = || self.apart_by_wait(outline, read, write).map(|section| (section, section));
@@ -50,6 +58,7 @@ impl Looking<'_> {
     fn overwrites(&self, write: &Access) -> bool {
         let is_whole = match write.member {
             Member::Field(_) | Member::Static(_) => true,
+            Member::Elements => !write.keys.is_empty(),
             Member::State(_) if !write.is_keyed && !write.is_compound => {
                 self.called_at(write).is_some_and(|name| OVERWRITING.contains(&name))
             }
@@ -121,7 +130,68 @@ impl Looking<'_> {
             let is_result = outline.result.iter().any(|source| source.origin == origin);
             return returned && is_result && reading.control == writing.control;
         }
-        returned || self.is_used_beside(outline, origin, read, write)
+        returned || self.is_used_beside(outline, origin, read, write) || self.is_moved_on(outline, id, read, write)
+    }
+
+    /// Whether the old value, or all that a container had, has gone somewhere else before what it was read from is emptied.
+    fn is_moved_on(&self, outline: &Outline, id: AccessId, read: &Access, write: &Access) -> bool {
+        if !self.is_emptied_by(outline, write) {
+            return false;
+        }
+        let is_between = |event: EventId| {
+            event != read.event
+                && event != write.event
+                && outline.leads_to(read.event, event, &[write.event])
+                && outline.leads_to(event, write.event, &[read.event])
+        };
+        let is_written_elsewhere = self.summary.accesses.iter().any(|moved| {
+            moved.is_write
+                && moved.event != read.event
+                && comes_from(&moved.value, id)
+                && !moved.is_removal
+                && self.shared(moved).is_some_and(|there| Some(there) != self.variable(write))
+                && is_between(moved.event)
+        });
+        let is_handled = || {
+            outline.events.iter().enumerate().any(|(index, event)| match &event.action {
+                Action::Call { method, arguments, .. } => {
+                    let event = EventId(index as u32);
+                    self.whole.calls.model(self.whole.program, *method, method.class).is_none()
+                        && arguments.iter().any(|argument| comes_by_calls(outline, &argument.sources, read.event))
+                        && is_between(event)
+                }
+                _ => false,
+            })
+        };
+        is_written_elsewhere || self.is_of_all(read) && is_handled()
+    }
+
+    /// Whether a write leaves nothing behind: a container is cleared, a number set to one that stands in the code. What a
+    /// reference is set to is another object, and says nothing of the old one.
+    fn is_emptied_by(&self, outline: &Outline, write: &Access) -> bool {
+        let program = self.whole.program;
+        let is_constant = match &outline.events[write.event.index()].action {
+            Action::Call { arguments, .. } => arguments.iter().skip(1).all(|argument| argument.sources.is_empty()),
+            Action::Write { value, .. } => value.is_empty(),
+            _ => false,
+        };
+        let is_emptied = match write.member {
+            Member::State(State::Value) => self.called_at(write) == Some("set") && is_numeric_atomic(self, write),
+            Member::State(_) => self.called_at(write) != Some("set"),
+            Member::Field(_) | Member::Static(_) => self.variable(write).is_some_and(|variable| {
+                matches!(program.names.text(program.field(variable.field()).descriptor), "I" | "J" | "D" | "F" | "S")
+            }),
+            Member::Elements => is_constant,
+        };
+        is_emptied && is_constant && write.value.is_empty()
+    }
+
+    /// Whether a read takes in all that a container has, and not only how much that is.
+    fn is_of_all(&self, read: &Access) -> bool {
+        let called = called_at(self.whole, &read.spot).map(|called| self.whole.program.names.text(called.descriptor));
+        read.member == Member::State(State::Contents)
+            && !read.is_keyed
+            && called.is_some_and(|descriptor| !descriptor.ends_with(")I") && !descriptor.ends_with(")Z"))
     }
 
     /// Whether the old value is given to code that others notice, after the write; together with the new one if there is
@@ -185,4 +255,34 @@ impl Looking<'_> {
                 && self.variable(read) == Some(variable)
         })
     }
+}
+
+/// Whether an atomic that is written holds a number.
+fn is_numeric_atomic(looking: &Looking<'_>, write: &Access) -> bool {
+    let called = called_at(looking.whole, &write.spot);
+    called.is_some_and(|called| {
+        matches!(looking.whole.program.names.text(called.descriptor), "(I)V" | "(J)V" | "(II)V" | "(IJ)V")
+    })
+}
+
+/// Whether a value may come from an event, by way of calls that were given it.
+fn comes_by_calls(outline: &Outline, sources: &Sources, wanted: EventId) -> bool {
+    let mut seen: Vec<EventId> = Vec::new();
+    let mut pending: Vec<&Sources> = vec![sources];
+    while let Some(sources) = pending.pop() {
+        for source in sources {
+            let Origin::Event(event) = source.origin else { continue };
+            if event == wanted {
+                return true;
+            }
+            if seen.contains(&event) {
+                continue;
+            }
+            seen.push(event);
+            if let Action::Call { arguments, .. } = &outline.events[event.index()].action {
+                pending.extend(arguments.iter().map(|argument| &argument.sources));
+            }
+        }
+    }
+    false
 }

@@ -147,16 +147,20 @@ impl Looking<'_> {
                     let influence = &influence;
                     let Root::Access(read) = influence.root else { continue };
                     let Some(variable) = self.shared(self.access(read)) else { continue };
-                    // What is to be removed is not what is written.
+                    // What is to be removed is not what is written, and only matters if something else is done with it.
                     let is_address = || write.address.iter().any(|address| address.root == influence.root);
-                    if how == Use::Written && write.is_removal && is_address() {
+                    let is_removed = how == Use::Written && write.is_removal && is_address();
+                    if is_removed && !self.is_worked_on(read, write) {
                         continue;
                     }
+                    let how = if is_removed { Use::Decides } else { how };
                     if how == Use::Written && self.is_only_asked_for(self.access(read)) {
                         continue;
                     }
-                    // That something is open, in order or not over is asked in passing; an amount is asked for a reason.
-                    if number >= 2 && variable != written {
+                    // That something is open, in order or not over is asked in passing; an amount is asked for a reason,
+                    // and so is a flag if whoever puts it up changes the other one with it.
+                    let is_end = || number == 2 && self.is_ended_by(variable, write);
+                    if number >= 2 && variable != written && !is_end() {
                         continue;
                     }
                     // What one thread alone waits for and then takes is there for it.
@@ -276,8 +280,8 @@ impl Looking<'_> {
     pub(super) fn section_pairs(&self, read: AccessId, write: &Access, influence: &Influence) -> Vec<(usize, usize)> {
         let read = self.access(read);
         let mut pairs = Vec::new();
-        // Two accesses of one call are the callee's business.
-        if read.event == write.event {
+        // Two accesses of one call are the callee's business, unless the one is in a function that it was given.
+        if read.event == write.event && !self.is_of_given_function(read, write) {
             return pairs;
         }
         for first in influence.ended.iter().filter(|section| read.held.contains(*section)) {
@@ -285,11 +289,13 @@ impl Looking<'_> {
             pairs.extend(write.held.iter().map(|second| (first, second)).filter(|(_, second)| {
                 let later = &self.summary.sections[*second];
                 later.kind == earlier.kind
-                    && (later.lock.same(&earlier.lock) || self.are_elements(&earlier.lock, &later.lock))
+                    && (later.lock.same(&earlier.lock)
+                        || self.are_elements(&earlier.lock, &later.lock)
+                        || self.is_got_again(&earlier.lock, &later.lock))
                     || earlier.kind == LockKind::Own && self.keeps_writers_out(*second, read)
             }));
         }
-        if !pairs.is_empty() && !self.may_come_before(read, write) {
+        if !pairs.is_empty() && read.event != write.event && !self.may_come_before(read, write) {
             pairs.clear();
         }
         pairs

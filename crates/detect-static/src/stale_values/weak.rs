@@ -33,6 +33,7 @@ impl Looking<'_> {
                 || self.is_shared_act(stale)
                 || self.is_of_other_key(stale)
                 || self.is_removed_if_there(stale)
+                || self.is_ended(stale)
                 || self.is_covered(stale, &self.cover().by_known_callers()))
     }
 
@@ -56,6 +57,28 @@ impl Looking<'_> {
                 || self.is_glance(stale)
                 || stale.how == Use::Decides
                     && !(self.is_flag(variable) && self.whole.variables.change_together(variable, written)))
+    }
+
+    /// Whether all that a container has is dealt with before it is cleared, and goes nowhere else: what an object does when
+    /// it comes to its end.
+    fn is_ended(&self, stale: &Stale) -> bool {
+        let is_moved = |access: &Access| {
+            access.is_write && comes_from(&access.value, stale.read) && self.variable(access) != Some(stale.variable)
+        };
+        stale.how == Use::Written
+            && stale.variable == stale.written
+            && operation(self.whole, &self.access(stale.write).spot) == Some("clear")
+            && !comes_from(&self.summary.result, stale.read)
+            && !self.summary.accesses.iter().any(is_moved)
+    }
+
+    /// Whether whoever puts up a flag changes what is written with it, and the act is none that puts it up itself.
+    pub(super) fn is_ended_by(&self, flag: Variable, act: &Access) -> bool {
+        let puts_up =
+            |access: &Access| access.is_write && access.event == act.event && self.variable(access) == Some(flag);
+        self.is_flag(flag)
+            && self.variable(act).is_some_and(|written| self.whole.variables.change_together(flag, written))
+            && !self.summary.accesses.iter().any(puts_up)
     }
 
     fn is_flag(&self, variable: Variable) -> bool {

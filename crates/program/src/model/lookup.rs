@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::FAMILIES;
 use super::call::{CallModel, Returns, Section, State};
 use super::entry::{Frameworks, Immutables};
-use super::line::{Discipline, Gives, Line, Origin, Table, Traversals, computes, makes, table};
+use super::line::{Discipline, Gives, Line, Origin, Table, Traversals, computes, makes, reads, table};
 use super::tasks::Tasks;
 
 /// Tells the direct supertypes of a class, superclass first. Nothing for a class that is not known.
@@ -25,6 +25,10 @@ const MAX_ANCESTORS: usize = 1_000;
 const VALUE: Table = table("", "", State::Value, &[]);
 const COMPUTED: Line = computes("");
 const NEW_VALUE: Line = makes("");
+
+/// What arrays have beside their elements.
+const ARRAY: Table = table("", "", State::Elements, &[]);
+const COPIED: Line = reads("").gives(Gives::Fresh).each();
 
 type Overloads = SmallVec<[(Option<&'static str>, &'static Line); 1]>;
 
@@ -113,6 +117,9 @@ impl Models {
         let found = entries().find_map(|entry| Some((entry.find(names, method.name, descriptor)?, entry.table)));
         let (line, table) = match found {
             Some(found) => found,
+            None if names.text(method.class.0).starts_with('[') && names.text(method.name) == "clone" => {
+                (&COPIED, &ARRAY)
+            }
             None if !self.immutables(names).is_value(method.class) => return None,
             None if is_constructor => (&NEW_VALUE, &VALUE),
             None => (&COMPUTED, &VALUE),

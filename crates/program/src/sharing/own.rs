@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId};
 use crate::outline::{Action, Argument, Event, EventId, Member, NameStep, Object, Start};
-use crate::thread::{At, Entry, EntryId, EntryKind, StartSite};
+use crate::thread::{At, Entry, EntryId, EntryKind, Many, StartSite};
 
 /// A task, and the parameters by which each process has objects of its own: itself, or what a lambda captured.
 struct Own {
@@ -173,8 +173,9 @@ impl<'s> Sharings<'s> {
         let is_thread = self.program.names.text(called.name) == "<init>"
             && (called.class == thread || self.program.is_subtype(called.class, thread));
         let is_started_once = |site: &StartSite| {
+            // A parallel stream runs the function for many elements, all with what it captured once.
             is_thread
-                || site.at == At { event: *used, ..lambda }
+                || site.at == At { event: *used, ..lambda } && entry.many != Some(Many::AtOnce)
                 || self.event(site.at).is_some_and(|event| !event.in_loop)
         };
         !outline.returned.contains(&Object::Event(lambda.event))

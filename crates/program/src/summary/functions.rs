@@ -5,13 +5,14 @@ use super::compose::Composing;
 use super::influences::Gathering;
 use super::instantiate::{Around, Function, Outside};
 use crate::model::{self, CallModel, Returns, Target};
-use crate::outline::{Action, Argument, Event, EventId, Name, Object, Start};
+use crate::outline::{Action, Argument, Event, EventId, Name, Object, Sources, Start};
 use classfile::CallKind;
 use smallvec::SmallVec;
 
 impl Composing<'_, '_> {
     /// Functions that the call runs, before it returns or as a task of their own: lambdas made in this method. Tells where
     /// their results come from.
+    #[allow(clippy::too_many_arguments, reason = "one call has that many sides")]
     pub(super) fn run_functions(
         &mut self,
         id: EventId,
@@ -20,6 +21,7 @@ impl Composing<'_, '_> {
         section: Option<usize>,
         arguments: &[Argument],
         skip: usize,
+        read: &Influences,
     ) -> Influences {
         let started = match model.starts {
             Some(model::Start { task: model::Task::Argument(index), .. }) => Some(index),
@@ -39,6 +41,15 @@ impl Composing<'_, '_> {
         let held = self.sections(event.held);
         let mut elements = Gathering::default();
         arguments[..skip.min(arguments.len())].iter().for_each(|argument| self.given(&mut elements, argument, held));
+        let open = match in_place {
+            Around::Section(section) => {
+                let mut open = held;
+                open.insert(section);
+                open
+            }
+            _ => held,
+        };
+        elements.add_all(&self.brought_to(read.clone(), open));
         let elements = elements.finish();
         let mut computed = Gathering::default();
         // An `Optional` that is empty runs nothing, nor does a stream that has nothing left.
@@ -51,6 +62,12 @@ impl Composing<'_, '_> {
             {
                 let (sources, objects) = (carrier.sources.clone(), std::iter::once(Object::Unknown).collect());
                 function.captured.push(Argument { name, sources, made: None, objects });
+            }
+            // The keys of a map say nothing of what stands under them.
+            if !read.is_empty() && self.is_by_key(event) {
+                let objects = std::iter::once(Object::Unknown).collect();
+                let name = Name::start(Start::Unknown);
+                function.captured.push(Argument { name, sources: Sources::new(), made: None, objects });
             }
             self.influence[id.index()] = Influences::default();
             let mut is_known = false;
@@ -88,6 +105,16 @@ impl Composing<'_, '_> {
         self.is_taken[at] = taken;
         self.element_of[at] = element;
         self.result_name[at] = name;
+    }
+
+    /// Whether a call gives a function keys and values.
+    fn is_by_key(&self, event: &Event) -> bool {
+        match &event.action {
+            Action::Call { method, .. } => {
+                self.program.names.text(method.descriptor) == "(Ljava/util/function/BiConsumer;)V"
+            }
+            _ => false,
+        }
     }
 
     pub(super) fn is_stream(&self, id: EventId) -> bool {

@@ -61,13 +61,42 @@ impl Composing<'_, '_> {
         let section = self.library_section(id, event, model.section, object.as_ref());
         let skip = usize::from(!is_static);
         self.take_out(id, event, model, method, arguments, skip);
-        let computed = self.run_functions(id, event, model, section, arguments, skip);
+        // Functions that go over all there is are given what was read.
+        let goes_over = model.access == model::Access::Read
+            && model.returns == Returns::Unrelated
+            && !model.runs.is_empty()
+            && object.as_ref().is_some_and(|object| !object.is_unknown() && !is_local(object));
         self.influence[id.index()] = Influences::default();
-        self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
+        if goes_over {
+            let nothing = Influences::default();
+            self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &nothing);
+        }
+        let read = std::mem::take(&mut self.influence[id.index()]);
+        let computed = self.run_functions(id, event, model, section, arguments, skip, &read);
+        self.influence[id.index()] = Influences::default();
+        if !goes_over {
+            self.library_effects(id, event, model, object.as_ref(), section, arguments, skip, &computed);
+        }
         self.within[id.index()] = self.within_result(model, method, object.as_ref(), arguments);
         self.library_result(id, model, object, arguments, skip, &computed);
         self.name_element(id, method, arguments);
+        if self.is_demand(method) {
+            let mut question = Gathering::default();
+            arguments.iter().for_each(|argument| self.gather(&mut question, &argument.sources));
+            let held = self.sections(event.held);
+            self.add_guard(id, self.brought_to(question.finish(), held), false);
+        }
         true
+    }
+
+    /// Whether a call does nothing but throw if what it is given will not do.
+    fn is_demand(&self, method: MethodName) -> bool {
+        let name = self.program.names.text(method.name);
+        match self.program.names.text(method.class.0) {
+            "java/util/Objects" => name == "requireNonNull" || name.starts_with("check"),
+            "com/google/common/base/Preconditions" => name.starts_with("check"),
+            _ => false,
+        }
     }
 
     /// Whether an argument is a map's set of keys, or goes over one.
@@ -112,7 +141,9 @@ impl Composing<'_, '_> {
     /// The map that an entry was got from by going over it, where each look at the entry's value is a look at the map.
     fn entry_of(&self, method: MethodName, arguments: &[Argument]) -> Option<Name> {
         let names = &self.program.names;
-        if names.text(method.name) != "getValue" || names.text(method.class.0) != "java/util/Map$Entry" {
+        if !matches!(names.text(method.name), "getValue" | "setValue")
+            || names.text(method.class.0) != "java/util/Map$Entry"
+        {
             return None;
         }
         let Name { start: Start::Result(event), steps } = &arguments.first()?.name else { return None };
