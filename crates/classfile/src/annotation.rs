@@ -4,7 +4,6 @@
 //! run out of stack by a class file of a few kilobytes.
 
 use location::{ClassName, Symbol};
-use noak::reader::cpool;
 
 use crate::Error;
 use crate::constant::Pool;
@@ -24,10 +23,10 @@ const MAX_DEPTH: u32 = 64;
 pub(crate) fn read(content: &[u8], pool: &Pool<'_, '_>, into: &mut Vec<Annotation>) -> Result<(), Error> {
     let mut reader = Reader { bytes: content };
     for _ in 0..reader.u16()? {
-        let descriptor = pool.utf8(index(reader.u16()?)?)?;
+        let descriptor = pool.utf8(reader.u16()?)?;
         let mut annotation = Annotation { class: class_of(pool, descriptor), strings: Vec::new() };
         for _ in 0..reader.u16()? {
-            let name = pool.utf8(index(reader.u16()?)?)?;
+            let name = pool.utf8(reader.u16()?)?;
             reader.value(pool, Some((name, &mut annotation.strings)), 0)?;
         }
         into.push(annotation);
@@ -40,10 +39,6 @@ fn class_of(pool: &Pool<'_, '_>, descriptor: Symbol) -> ClassName {
     let text = pool.names.text(descriptor);
     let name = text.strip_prefix('L').and_then(|text| text.strip_suffix(';')).unwrap_or(text);
     pool.names.class(name)
-}
-
-fn index<'i>(raw: u16) -> Result<cpool::Index<cpool::Utf8<'i>>, Error> {
-    Ok(cpool::Index::new(raw)?)
 }
 
 struct Reader<'a> {
@@ -77,7 +72,7 @@ impl Reader<'_> {
             b's' => {
                 let value = self.u16()?;
                 if let Some((name, strings)) = &mut keep {
-                    strings.push((*name, pool.utf8(index(value)?)?));
+                    strings.push((*name, pool.utf8(value)?));
                 }
             }
             b'B' | b'C' | b'D' | b'F' | b'I' | b'J' | b'S' | b'Z' | b'c' => {

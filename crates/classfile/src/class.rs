@@ -1,10 +1,11 @@
 //! One class: its head, its members, and the way to their code.
 
 use location::{ClassName, Names, Symbol};
-use noak::reader::attributes::AttributeContent;
 
 use crate::annotation::{self, Annotation};
 use crate::constant::{Bootstrap, Pool, Symbols};
+use crate::constants::{Constants, malformed, misnamed};
+use crate::cursor::Cursor;
 use crate::{Code, Error};
 
 /// The newest class file version that is read: one ahead of the newest released Java.
@@ -127,8 +128,54 @@ pub struct Method {
 /// A class file that has been taken apart as far as its tables; code is decoded when asked for. All that is asked of one
 /// has to be asked with the same names.
 pub struct Class<'a> {
-    raw: noak::reader::Class<'a>,
+    constants: Constants<'a>,
+    major: u16,
+    access: Access,
+    this_class: u16,
+    /// 0 if there is none.
+    super_class: u16,
+    interfaces: Vec<u16>,
+    fields: Vec<Member<'a>>,
+    methods: Vec<Member<'a>>,
+    attributes: Attributes<'a>,
     symbols: Symbols,
+}
+
+/// A field or method as it stands in the file.
+struct Member<'a> {
+    access: Access,
+    name: u16,
+    descriptor: u16,
+    attributes: Attributes<'a>,
+}
+
+/// A list of attributes: the name of each, a constant, and its content.
+#[derive(Clone)]
+pub(crate) struct Attributes<'a> {
+    count: u16,
+    rest: Cursor<'a>,
+}
+
+impl<'a> Attributes<'a> {
+    /// Those that start here. They are gone over, so that what follows can be read.
+    pub(crate) fn read(cursor: &mut Cursor<'a>) -> Result<Attributes<'a>, Error> {
+        let count = cursor.u16()?;
+        let rest = cursor.clone();
+        for _ in 0..count {
+            cursor.u16()?;
+            cursor.block()?;
+        }
+        Ok(Attributes { count, rest })
+    }
+}
+
+impl<'a> Iterator for Attributes<'a> {
+    type Item = (u16, &'a [u8]);
+
+    fn next(&mut self) -> Option<(u16, &'a [u8])> {
+        self.count = self.count.checked_sub(1)?;
+        Some((self.rest.u16().ok()?, self.rest.block().ok()?))
+    }
 }
 
 impl<'a> Class<'a> {
@@ -138,12 +185,37 @@ impl<'a> Class<'a> {
 
     /// Reads a class again of which some symbols are known.
     pub fn read_again(bytes: &'a [u8], symbols: Symbols) -> Result<Class<'a>, Error> {
-        let raw = noak::reader::Class::new(bytes)?;
-        let version = raw.version();
-        if !is_known_version(version.major) {
-            return Err(Error::UnknownVersion { major: version.major, minor: version.minor });
+        let mut cursor = Cursor::new(bytes);
+        if cursor.u32()? != 0xcafe_babe {
+            return Err(malformed("it does not start with ca fe ba be"));
         }
-        Ok(Class { raw, symbols })
+        let (minor, major) = (cursor.u16()?, cursor.u16()?);
+        if !is_known_version(major) {
+            return Err(Error::UnknownVersion { major, minor });
+        }
+        let constants = Constants::read(bytes, &mut cursor)?;
+        let access = Access(cursor.u16()?);
+        let (this_class, super_class) = (cursor.u16()?, cursor.u16()?);
+        let mut interfaces = Vec::new();
+        for _ in 0..cursor.u16()? {
+            interfaces.push(cursor.u16()?);
+        }
+        let fields = members(&mut cursor)?;
+        let methods = members(&mut cursor)?;
+        let attributes = Attributes::read(&mut cursor)?;
+        let symbols = symbols.of_size(constants.count());
+        Ok(Class {
+            constants,
+            major,
+            access,
+            this_class,
+            super_class,
+            interfaces,
+            fields,
+            methods,
+            attributes,
+            symbols,
+        })
     }
 
     /// The symbols of all constants that somebody asked for.
@@ -151,77 +223,77 @@ impl<'a> Class<'a> {
         self.symbols
     }
 
-    pub(crate) fn raw(&self) -> &noak::reader::Class<'a> {
-        &self.raw
+    pub(crate) fn constants(&self) -> &Constants<'a> {
+        &self.constants
     }
 
     pub(crate) fn pool<'r>(&'r self, names: &'r Names) -> Pool<'r, 'a> {
-        Pool { raw: self.raw.pool(), names, known: &self.symbols }
+        Pool { raw: &self.constants, names, known: &self.symbols }
+    }
+
+    /// The class's own attributes, by name.
+    pub(crate) fn attributes(&self) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> {
+        self.named(&self.attributes)
+    }
+
+    fn named(&self, attributes: &Attributes<'a>) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> {
+        attributes.clone().map(|(name, content)| {
+            let name = self.constants.utf8(name).ok_or_else(|| misnamed(name))?;
+            Ok((name, content))
+        })
     }
 
     pub fn header(&self, names: &Names) -> Result<Header, Error> {
         let pool = self.pool(names);
         let mut header = Header {
-            name: pool.class(self.raw.this_class())?,
-            super_class: self.raw.super_class().map(|class| pool.class(class)).transpose()?,
-            interfaces: Vec::new(),
-            access: Access(self.raw.access_flags().bits()),
-            major_version: self.raw.version().major,
+            name: pool.class(self.this_class)?,
+            super_class: (self.super_class > 0).then(|| pool.class(self.super_class)).transpose()?,
+            interfaces: self.interfaces.iter().map(|interface| pool.class(*interface)).collect::<Result<_, _>>()?,
+            access: self.access,
+            major_version: self.major,
             source_file: None,
             annotations: Vec::new(),
-            fields: Vec::new(),
-            methods: Vec::new(),
+            fields: Vec::with_capacity(self.fields.len()),
+            methods: Vec::with_capacity(self.methods.len()),
         };
-        for interface in self.raw.interfaces() {
-            header.interfaces.push(pool.class(interface?)?);
-        }
-        for attribute in self.raw.attributes() {
-            let attribute = attribute?;
-            match self.raw.pool().get(attribute.name())?.content.as_bytes() {
-                b"SourceFile" => {
-                    if let AttributeContent::SourceFile(file) = attribute.read_content(self.raw.pool())? {
-                        header.source_file = Some(pool.utf8(file.source_file())?);
-                    }
-                }
-                b"RuntimeVisibleAnnotations" | b"RuntimeInvisibleAnnotations" => {
-                    annotation::read(attribute.content(), &pool, &mut header.annotations)?;
-                }
-                _ => {}
+        for attribute in self.attributes() {
+            let (name, content) = attribute?;
+            if name == b"SourceFile" {
+                header.source_file = Some(pool.utf8(Cursor::new(content).u16()?)?);
+            } else if is_annotations(name) {
+                annotation::read(content, &pool, &mut header.annotations)?;
             }
         }
-        for field in self.raw.fields() {
-            let field = field?;
+        for field in &self.fields {
             let mut annotations = Vec::new();
-            for attribute in field.attributes() {
-                let attribute = attribute?;
-                if is_annotations(self.raw.pool().get(attribute.name())?.content.as_bytes()) {
-                    annotation::read(attribute.content(), &pool, &mut annotations)?;
+            for attribute in self.named(&field.attributes) {
+                let (name, content) = attribute?;
+                if is_annotations(name) {
+                    annotation::read(content, &pool, &mut annotations)?;
                 }
             }
             header.fields.push(Field {
-                name: pool.utf8(field.name())?,
-                descriptor: pool.utf8(field.descriptor())?,
-                access: Access(field.access_flags().bits()),
+                name: pool.utf8(field.name)?,
+                descriptor: pool.utf8(field.descriptor)?,
+                access: field.access,
                 annotations,
             });
         }
-        for method in self.raw.methods() {
-            let method = method?;
+        for method in &self.methods {
             let mut annotations = Vec::new();
             let mut has_code = false;
-            for attribute in method.attributes() {
-                let attribute = attribute?;
-                let name = self.raw.pool().get(attribute.name())?.content.as_bytes();
+            for attribute in self.named(&method.attributes) {
+                let (name, content) = attribute?;
                 if name == b"Code" {
                     has_code = true;
                 } else if is_annotations(name) {
-                    annotation::read(attribute.content(), &pool, &mut annotations)?;
+                    annotation::read(content, &pool, &mut annotations)?;
                 }
             }
             header.methods.push(Method {
-                name: pool.utf8(method.name())?,
-                descriptor: pool.utf8(method.descriptor())?,
-                access: Access(method.access_flags().bits()),
+                name: pool.utf8(method.name)?,
+                descriptor: pool.utf8(method.descriptor)?,
+                access: method.access,
                 annotations,
                 has_code,
             });
@@ -232,21 +304,19 @@ impl<'a> Class<'a> {
     pub fn bootstraps(&self, names: &Names) -> Result<Vec<Bootstrap>, Error> {
         let pool = self.pool(names);
         let mut bootstraps = Vec::new();
-        for attribute in self.raw.attributes() {
-            let attribute = attribute?;
-            if self.raw.pool().get(attribute.name())?.content.as_bytes() != b"BootstrapMethods" {
+        for attribute in self.attributes() {
+            let (name, content) = attribute?;
+            if name != b"BootstrapMethods" {
                 continue;
             }
-            if let AttributeContent::BootstrapMethods(methods) = attribute.read_content(self.raw.pool())? {
-                for method in methods.methods() {
-                    let method = method?;
-                    let handle = pool.handle(self.raw.pool().get(method.method_ref())?)?;
-                    let mut arguments = Vec::new();
-                    for argument in method.arguments() {
-                        arguments.push(pool.constant(argument?)?);
-                    }
-                    bootstraps.push(Bootstrap { handle, arguments });
+            let mut cursor = Cursor::new(content);
+            for _ in 0..cursor.u16()? {
+                let handle = pool.handle(cursor.u16()?)?;
+                let mut arguments = Vec::new();
+                for _ in 0..cursor.u16()? {
+                    arguments.push(pool.constant(cursor.u16()?)?);
                 }
+                bootstraps.push(Bootstrap { handle, arguments });
             }
         }
         Ok(bootstraps)
@@ -254,10 +324,10 @@ impl<'a> Class<'a> {
 
     /// The decoded code of the method at `index` in [`Header::methods`]; `None` if it has none.
     pub fn code(&self, index: usize, names: &Names) -> Result<Option<Code>, Error> {
-        let Some(method) = self.raw.methods().into_iter().nth(index) else {
-            return Ok(None);
-        };
-        self.code_of(&method?, &self.pool(names))
+        match self.methods.get(index) {
+            Some(method) => self.decoded(method, &self.pool(names)),
+            None => Ok(None),
+        }
     }
 
     /// The decoded code of every method that `wanted` accepts, by its index in [`Header::methods`].
@@ -268,24 +338,43 @@ impl<'a> Class<'a> {
         mut visit: impl FnMut(usize, Result<Option<Code>, Error>),
     ) {
         let pool = self.pool(names);
-        for (index, method) in self.raw.methods().into_iter().enumerate() {
+        for (index, method) in self.methods.iter().enumerate() {
             if wanted(index) {
-                visit(index, method.map_err(Error::from).and_then(|method| self.code_of(&method, &pool)));
+                visit(index, self.decoded(method, &pool));
             }
         }
     }
 
-    fn code_of(&self, method: &noak::reader::Method<'a>, pool: &Pool<'_, 'a>) -> Result<Option<Code>, Error> {
-        for attribute in method.attributes() {
-            let attribute = attribute?;
-            if self.raw.pool().get(attribute.name())?.content.as_bytes() == b"Code"
-                && let AttributeContent::Code(code) = attribute.read_content(self.raw.pool())?
-            {
-                return Code::decode(&code, pool).map(Some);
+    fn decoded(&self, method: &Member<'a>, pool: &Pool<'_, 'a>) -> Result<Option<Code>, Error> {
+        self.code_of(method)?.map(|content| Code::decode(content, pool)).transpose()
+    }
+
+    /// The content of the attribute that has a method's code.
+    fn code_of(&self, method: &Member<'a>) -> Result<Option<&'a [u8]>, Error> {
+        for attribute in self.named(&method.attributes) {
+            let (name, content) = attribute?;
+            if name == b"Code" {
+                return Ok(Some(content));
             }
         }
         Ok(None)
     }
+
+    /// By method: the content of the attribute that has its code.
+    pub(crate) fn raw_codes(&self) -> impl Iterator<Item = Result<Option<&'a [u8]>, Error>> {
+        self.methods.iter().map(|method| self.code_of(method))
+    }
+}
+
+fn members<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Member<'a>>, Error> {
+    let count = cursor.u16()?;
+    let mut members = Vec::new();
+    for _ in 0..count {
+        let access = Access(cursor.u16()?);
+        let (name, descriptor) = (cursor.u16()?, cursor.u16()?);
+        members.push(Member { access, name, descriptor, attributes: Attributes::read(cursor)? });
+    }
+    Ok(members)
 }
 
 fn is_annotations(attribute: &[u8]) -> bool {

@@ -1,10 +1,12 @@
 //! The code of one method, decoded.
 
 use location::{ClassName, Symbol};
-use noak::reader::attributes::AttributeContent;
-use noak::reader::cpool;
 
+use crate::class::Attributes;
 use crate::constant::Pool;
+use crate::constants::misnamed;
+use crate::cursor::Cursor;
+use crate::edit::length;
 use crate::instruction::Instruction;
 use crate::{Error, decode};
 
@@ -40,38 +42,35 @@ pub struct Code {
 }
 
 impl Code {
-    pub(crate) fn decode(raw: &noak::reader::attributes::Code<'_>, pool: &Pool<'_, '_>) -> Result<Code, Error> {
-        let mut code = Code {
-            max_stack: raw.max_stack(),
-            max_locals: raw.max_locals(),
-            instructions: Vec::new(),
-            handlers: Vec::new(),
-            lines: Vec::new(),
-            locals: Vec::new(),
-        };
-        for instruction in raw.raw_instructions() {
-            let (at, instruction) = instruction?;
-            let pc = at.as_u32();
-            code.instructions.push(Instruction { pc, operation: decode::operation(pc, instruction, pool)? });
+    /// From the content of the attribute.
+    pub(crate) fn decode(content: &[u8], pool: &Pool<'_, '_>) -> Result<Code, Error> {
+        let mut cursor = Cursor::new(content);
+        let (max_stack, max_locals) = (cursor.u16()?, cursor.u16()?);
+        let bytes = cursor.block()?;
+        // Most instructions take one to three bytes.
+        let mut instructions = Vec::with_capacity(bytes.len() / 2 + 1);
+        let mut pc = 0;
+        while pc < bytes.len() {
+            let end = pc + length(bytes, pc)?;
+            let operation = decode::operation(pc as u32, &bytes[pc..end], pool)?;
+            instructions.push(Instruction { pc: pc as u32, operation });
+            pc = end;
         }
-        for handler in raw.exception_handlers() {
-            let catches = match handler.catch_type() {
-                Some(class) => Some(pool.class(cpool::Index::new(class.as_u16())?)?),
-                None => None,
+        let count = cursor.u16()?;
+        let mut handlers = Vec::with_capacity(usize::from(count).min(content.len() / 8));
+        for _ in 0..count {
+            let [start, end, handler] = [cursor.u16()?, cursor.u16()?, cursor.u16()?].map(u32::from);
+            let catches = match cursor.u16()? {
+                0 => None,
+                class => Some(pool.class(class)?),
             };
-            code.handlers.push(Handler {
-                start: handler.start().as_u32(),
-                end: handler.end().as_u32(),
-                handler: handler.handler().as_u32(),
-                catches,
-            });
+            handlers.push(Handler { start, end, handler, catches });
         }
-        for attribute in raw.attributes() {
-            let attribute = attribute?;
-            let index: cpool::Index<cpool::Utf8<'_>> = cpool::Index::new(attribute.name().as_u16())?;
-            match pool.raw.get(index)?.content.as_bytes() {
-                b"LineNumberTable" => code.read_lines(attribute.content()),
-                b"LocalVariableTable" => code.read_locals(attribute.read_content(pool.raw)?, pool)?,
+        let mut code = Code { max_stack, max_locals, instructions, handlers, lines: Vec::new(), locals: Vec::new() };
+        for (name, content) in Attributes::read(&mut cursor)? {
+            match pool.raw.utf8(name).ok_or_else(|| misnamed(name))? {
+                b"LineNumberTable" => code.read_lines(content),
+                b"LocalVariableTable" => code.read_locals(content, pool)?,
                 _ => {}
             }
         }
@@ -79,9 +78,10 @@ impl Code {
         Ok(code)
     }
 
-    /// By hand: noak 0.7 takes the offsets of this table for 32 bits wide.
+    /// What is left of a table that was cut off counts.
     fn read_lines(&mut self, content: &[u8]) {
         let entries = content.get(2..).unwrap_or_default();
+        self.lines.reserve(entries.len() / 4);
         for entry in entries.chunks_exact(4) {
             let pc = u16::from_be_bytes([entry[0], entry[1]]);
             let line = u16::from_be_bytes([entry[2], entry[3]]);
@@ -89,18 +89,13 @@ impl Code {
         }
     }
 
-    fn read_locals(&mut self, content: AttributeContent<'_>, pool: &Pool<'_, '_>) -> Result<(), Error> {
-        if let AttributeContent::LocalVariableTable(table) = content {
-            for local in table.locals() {
-                let local = local?;
-                let range = local.range();
-                self.locals.push(LocalName {
-                    start: range.start.as_u32(),
-                    end: range.end.as_u32(),
-                    slot: local.index(),
-                    name: pool.utf8(local.name())?,
-                });
-            }
+    fn read_locals(&mut self, content: &[u8], pool: &Pool<'_, '_>) -> Result<(), Error> {
+        let mut cursor = Cursor::new(content);
+        for _ in 0..cursor.u16()? {
+            let (start, length) = (u32::from(cursor.u16()?), u32::from(cursor.u16()?));
+            let name = pool.utf8(cursor.u16()?)?;
+            let _descriptor = cursor.u16()?;
+            self.locals.push(LocalName { start, end: start + length, slot: cursor.u16()?, name });
         }
         Ok(())
     }

@@ -1,11 +1,11 @@
 //! Constants that code can load, and bootstrap methods.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use location::{ClassName, FieldName, MethodName, Names, Symbol};
-use noak::reader::cpool::{self, ConstantPool, Item};
 
 use crate::Error;
+use crate::constants::{self as tag, Constants, malformed, misnamed, number, pair};
 use crate::text::text;
 
 /// A constant as code loads it. Floating-point values are kept as bits, so that they can be compared and hashed.
@@ -56,7 +56,7 @@ pub struct Bootstrap {
 /// Reads entries of one class's constant pool as interned names.
 #[derive(Clone, Copy)]
 pub(crate) struct Pool<'r, 'a> {
-    pub(crate) raw: &'r ConstantPool<'a>,
+    pub(crate) raw: &'r Constants<'a>,
     pub(crate) names: &'r Names,
     pub(crate) known: &'r Symbols,
 }
@@ -64,12 +64,18 @@ pub(crate) struct Pool<'r, 'a> {
 /// By constant of one class: its symbol, once somebody asked. Code names the same few constants again and again, and
 /// whoever reads a class more than once need not look them up again.
 #[derive(Clone, Default)]
-pub struct Symbols(RefCell<Vec<Option<Symbol>>>);
+pub struct Symbols(Vec<Cell<Option<Symbol>>>);
 
 impl Symbols {
     /// What is known, to be kept.
     pub fn into_kept(self) -> KeptSymbols {
-        KeptSymbols(self.0.into_inner().into_boxed_slice())
+        KeptSymbols(self.0.into_iter().map(Cell::into_inner).collect())
+    }
+
+    /// With room for so many.
+    pub(crate) fn of_size(mut self, count: usize) -> Symbols {
+        self.0.resize(count, Cell::new(None));
+        self
     }
 }
 
@@ -79,86 +85,101 @@ pub struct KeptSymbols(Box<[Option<Symbol>]>);
 
 impl KeptSymbols {
     pub fn known(&self) -> Symbols {
-        Symbols(RefCell::new(self.0.to_vec()))
+        Symbols(self.0.iter().map(|symbol| Cell::new(*symbol)).collect())
     }
 }
 
-impl<'a> Pool<'_, 'a> {
-    pub(crate) fn utf8<'i>(&self, index: cpool::Index<cpool::Utf8<'i>>) -> Result<Symbol, Error> {
-        let at = usize::from(index.as_u16());
-        if let Some(Some(symbol)) = self.known.0.borrow().get(at) {
-            return Ok(*symbol);
+impl Pool<'_, '_> {
+    #[inline]
+    pub(crate) fn utf8(&self, index: u16) -> Result<Symbol, Error> {
+        let known = self.known.0.get(usize::from(index)).ok_or_else(|| misnamed(index))?;
+        if let Some(symbol) = known.get() {
+            return Ok(symbol);
         }
-        // The index type carries a lifetime that means nothing here; local variable tables have `'static`.
-        let index: cpool::Index<cpool::Utf8<'a>> = cpool::Index::new(index.as_u16())?;
-        let symbol = self.names.intern(&text(self.raw.get(index)?.content));
-        let mut known = self.known.0.borrow_mut();
-        if known.len() <= at {
-            known.resize(at + 1, None);
-        }
-        known[at] = Some(symbol);
+        let symbol = self.names.intern(&text(self.raw.utf8(index).ok_or_else(|| misnamed(index))?));
+        known.set(Some(symbol));
         Ok(symbol)
     }
 
-    pub(crate) fn class(&self, index: cpool::Index<cpool::Class<'a>>) -> Result<ClassName, Error> {
-        Ok(ClassName(self.utf8(self.raw.get(index)?.name)?))
+    pub(crate) fn class(&self, index: u16) -> Result<ClassName, Error> {
+        let name = self.raw.one(index, tag::CLASS).ok_or_else(|| misnamed(index))?;
+        Ok(ClassName(self.utf8(name)?))
     }
 
-    pub(crate) fn field(&self, index: cpool::Index<cpool::FieldRef<'a>>) -> Result<FieldName, Error> {
-        let field = self.raw.get(index)?;
-        let (name, descriptor) = self.name_and_type(field.name_and_type)?;
-        Ok(FieldName { class: self.class(field.class)?, name, descriptor })
+    pub(crate) fn field(&self, index: u16) -> Result<FieldName, Error> {
+        let [class, member] = self.raw.two(index, tag::FIELD).ok_or_else(|| misnamed(index))?;
+        let (name, descriptor) = self.name_and_type(member)?;
+        Ok(FieldName { class: self.class(class)?, name, descriptor })
     }
 
     /// A method of a class or of an interface.
-    pub(crate) fn method(&self, index: cpool::Index<Item<'a>>) -> Result<MethodName, Error> {
-        let (class, name_and_type) = match self.raw.get(index)? {
-            Item::MethodRef(method) => (method.class, method.name_and_type),
-            Item::InterfaceMethodRef(method) => (method.class, method.name_and_type),
-            _ => return Err(Error::Malformed("a call names a constant that is no method".to_owned())),
-        };
-        let (name, descriptor) = self.name_and_type(name_and_type)?;
+    pub(crate) fn method(&self, index: u16) -> Result<MethodName, Error> {
+        match self.raw.get(index) {
+            Some((tag::METHOD | tag::INTERFACE_METHOD, content)) => self.member(pair(content), index),
+            _ => Err(malformed("a call names a constant that is no method")),
+        }
+    }
+
+    fn member(&self, parts: Option<[u16; 2]>, index: u16) -> Result<MethodName, Error> {
+        let [class, member] = parts.ok_or_else(|| misnamed(index))?;
+        let (name, descriptor) = self.name_and_type(member)?;
         Ok(MethodName { class: self.class(class)?, name, descriptor })
     }
 
-    pub(crate) fn name_and_type(&self, index: cpool::Index<cpool::NameAndType<'a>>) -> Result<(Symbol, Symbol), Error> {
-        let entry = self.raw.get(index)?;
-        Ok((self.utf8(entry.name)?, self.utf8(entry.descriptor)?))
+    pub(crate) fn name_and_type(&self, index: u16) -> Result<(Symbol, Symbol), Error> {
+        let [name, descriptor] = self.raw.two(index, tag::NAME_AND_TYPE).ok_or_else(|| misnamed(index))?;
+        Ok((self.utf8(name)?, self.utf8(descriptor)?))
     }
 
-    pub(crate) fn constant(&self, index: cpool::Index<Item<'a>>) -> Result<Constant, Error> {
-        Ok(match self.raw.get(index)? {
-            Item::Integer(value) => Constant::Int(value.value),
-            Item::Long(value) => Constant::Long(value.value),
-            Item::Float(value) => Constant::Float(value.value.to_bits()),
-            Item::Double(value) => Constant::Double(value.value.to_bits()),
-            Item::String(value) => Constant::String(self.utf8(value.string)?),
-            Item::Class(value) => Constant::Class(ClassName(self.utf8(value.name)?)),
-            Item::MethodType(value) => Constant::MethodType(self.utf8(value.descriptor)?),
-            Item::MethodHandle(value) => Constant::Handle(self.handle(value)?),
-            Item::Dynamic(value) => Constant::Dynamic { descriptor: self.name_and_type(value.name_and_type)?.1 },
-            _ => return Err(Error::Malformed("code loads a constant that cannot be loaded".to_owned())),
+    /// Of a call site that a bootstrap method makes: the number of the bootstrap method, name and descriptor.
+    pub(crate) fn call_site(&self, index: u16) -> Result<(u16, Symbol, Symbol), Error> {
+        let [bootstrap, member] = self.raw.two(index, tag::INVOKE_DYNAMIC).ok_or_else(|| misnamed(index))?;
+        let (name, descriptor) = self.name_and_type(member)?;
+        Ok((bootstrap, name, descriptor))
+    }
+
+    pub(crate) fn constant(&self, index: u16) -> Result<Constant, Error> {
+        let four = |content: &[u8]| content.first_chunk().copied().ok_or_else(|| misnamed(index));
+        let eight = |content: &[u8]| content.first_chunk().copied().ok_or_else(|| misnamed(index));
+        let one = |content: &[u8]| number(content, 0).ok_or_else(|| misnamed(index));
+        let (tag, content) = self.raw.get(index).ok_or_else(|| misnamed(index))?;
+        Ok(match tag {
+            tag::INTEGER => Constant::Int(i32::from_be_bytes(four(content)?)),
+            tag::LONG => Constant::Long(i64::from_be_bytes(eight(content)?)),
+            tag::FLOAT => Constant::Float(u32::from_be_bytes(four(content)?)),
+            tag::DOUBLE => Constant::Double(u64::from_be_bytes(eight(content)?)),
+            tag::STRING => Constant::String(self.utf8(one(content)?)?),
+            tag::CLASS => Constant::Class(ClassName(self.utf8(one(content)?)?)),
+            tag::METHOD_TYPE => Constant::MethodType(self.utf8(one(content)?)?),
+            tag::METHOD_HANDLE => Constant::Handle(self.handle(index)?),
+            tag::DYNAMIC => {
+                let member = number(content, 2).ok_or_else(|| misnamed(index))?;
+                Constant::Dynamic { descriptor: self.name_and_type(member)?.1 }
+            }
+            _ => return Err(malformed("code loads a constant that cannot be loaded")),
         })
     }
 
-    pub(crate) fn handle(&self, handle: &cpool::MethodHandle<'a>) -> Result<MethodHandle, Error> {
-        let kind = match handle.kind {
-            cpool::MethodKind::GetField => HandleKind::GetField,
-            cpool::MethodKind::GetStatic => HandleKind::GetStatic,
-            cpool::MethodKind::PutField => HandleKind::PutField,
-            cpool::MethodKind::PutStatic => HandleKind::PutStatic,
-            cpool::MethodKind::InvokeVirtual => HandleKind::InvokeVirtual,
-            cpool::MethodKind::InvokeStatic => HandleKind::InvokeStatic,
-            cpool::MethodKind::InvokeSpecial => HandleKind::InvokeSpecial,
-            cpool::MethodKind::NewInvokeSpecial => HandleKind::NewInvokeSpecial,
-            cpool::MethodKind::InvokeInterface => HandleKind::InvokeInterface,
+    pub(crate) fn handle(&self, index: u16) -> Result<MethodHandle, Error> {
+        let Some((tag::METHOD_HANDLE, &[kind, high, low, ..])) = self.raw.get(index) else {
+            return Err(misnamed(index));
         };
-        let member = match self.raw.get(handle.reference)? {
-            Item::FieldRef(field) => {
-                let (name, descriptor) = self.name_and_type(field.name_and_type)?;
-                MethodName { class: self.class(field.class)?, name, descriptor }
-            }
-            _ => self.method(handle.reference)?,
+        let kind = match kind {
+            1 => HandleKind::GetField,
+            2 => HandleKind::GetStatic,
+            3 => HandleKind::PutField,
+            4 => HandleKind::PutStatic,
+            5 => HandleKind::InvokeVirtual,
+            6 => HandleKind::InvokeStatic,
+            7 => HandleKind::InvokeSpecial,
+            8 => HandleKind::NewInvokeSpecial,
+            9 => HandleKind::InvokeInterface,
+            _ => return Err(malformed("a method handle is of unknown kind")),
+        };
+        let reference = u16::from_be_bytes([high, low]);
+        let member = match self.raw.get(reference) {
+            Some((tag::FIELD, content)) => self.member(pair(content), reference)?,
+            _ => self.method(reference)?,
         };
         Ok(MethodHandle { kind, member })
     }

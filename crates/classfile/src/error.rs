@@ -24,9 +24,3 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
-
-impl From<noak::error::DecodeError> for Error {
-    fn from(error: noak::error::DecodeError) -> Error {
-        Error::Malformed(error.to_string())
-    }
-}

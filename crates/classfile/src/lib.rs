@@ -7,6 +7,8 @@ pub mod archive;
 mod class;
 mod code;
 mod constant;
+mod constants;
+mod cursor;
 mod decode;
 mod descriptor;
 pub mod edit;

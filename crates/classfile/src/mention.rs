@@ -2,9 +2,8 @@
 //!
 //! Annotations are left out: they can be read without their classes.
 
-use noak::reader::cpool::Item;
-
 use crate::Class;
+use crate::constants::{CLASS, METHOD_TYPE, NAME_AND_TYPE, number};
 use crate::text::text;
 
 /// A place where a class names others.
@@ -20,16 +19,15 @@ impl Class<'_> {
     /// Tells every class constant, and the descriptor of every member that the constant pool refers to; the same may be
     /// told several times. Members that the class declares are in its header. What is damaged names nothing.
     pub fn mentions(&self, mut visit: impl FnMut(Mention<'_>)) {
-        let pool = self.raw().pool();
-        for item in pool.iter() {
-            let (index, mention): (_, fn(&str) -> Mention<'_>) = match item {
-                Item::Class(class) => (class.name, |text| Mention::Class(text)),
-                Item::NameAndType(member) => (member.descriptor, |text| Mention::Descriptor(text)),
-                Item::MethodType(method) => (method.descriptor, |text| Mention::Descriptor(text)),
+        for (tag, content) in self.constants().all() {
+            let (at, mention): (_, fn(&str) -> Mention<'_>) = match tag {
+                CLASS => (0, |text| Mention::Class(text)),
+                NAME_AND_TYPE => (2, |text| Mention::Descriptor(text)),
+                METHOD_TYPE => (0, |text| Mention::Descriptor(text)),
                 _ => continue,
             };
-            if let Ok(found) = pool.get(index) {
-                visit(mention(&text(found.content)));
+            if let Some(found) = number(content, at).and_then(|index| self.constants().utf8(index)) {
+                visit(mention(&text(found)));
             }
         }
     }

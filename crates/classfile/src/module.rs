@@ -1,7 +1,7 @@
 //! What a `module-info` class says, as far as anyone here asks: its name, its version and what it exports.
 
-use noak::reader::cpool::{self, Module as ModuleName, Package, Utf8};
-
+use crate::constants::{MODULE, PACKAGE, misnamed};
+use crate::cursor::Cursor;
 use crate::text::text;
 use crate::{Class, Error};
 
@@ -17,61 +17,47 @@ pub struct Module {
 impl Class<'_> {
     /// The module that this class declares; `None` for an ordinary class.
     pub fn module(&self) -> Result<Option<Module>, Error> {
-        for attribute in self.raw().attributes() {
-            let attribute = attribute?;
-            if self.raw().pool().get(attribute.name())?.content.as_bytes() == b"Module" {
-                return self.declaration(Numbers { rest: attribute.content() }).map(Some);
+        for attribute in self.attributes() {
+            let (name, content) = attribute?;
+            if name == b"Module" {
+                return self.declaration(Cursor::new(content)).map(Some);
             }
         }
         Ok(None)
     }
 
-    /// By hand: a required module without version has an index of 0, where `noak` insists on a constant.
-    fn declaration(&self, mut numbers: Numbers<'_>) -> Result<Module, Error> {
-        let pool = self.raw().pool();
-        let name = pool.get(cpool::Index::<ModuleName<'_>>::new(numbers.next()?)?)?.name;
-        let _flags = numbers.next()?;
-        let version = match numbers.next()? {
+    fn declaration(&self, mut numbers: Cursor<'_>) -> Result<Module, Error> {
+        let name = self.string_of(numbers.u16()?, MODULE)?;
+        let _flags = numbers.u16()?;
+        let version = match numbers.u16()? {
             0 => None,
-            index => Some(self.string(cpool::Index::new(index)?)?),
+            index => Some(self.string(index)?),
         };
-        for _required in 0..numbers.next()? {
-            let (_module, _flags, _version) = (numbers.next()?, numbers.next()?, numbers.next()?);
+        for _required in 0..numbers.u16()? {
+            let (_module, _flags, _version) = (numbers.u16()?, numbers.u16()?, numbers.u16()?);
         }
         let mut exports = Vec::new();
-        for _exported in 0..numbers.next()? {
-            let package = pool.get(cpool::Index::<Package<'_>>::new(numbers.next()?)?)?.name;
-            let _flags = numbers.next()?;
-            let targets = numbers.next()?;
+        for _exported in 0..numbers.u16()? {
+            let package = numbers.u16()?;
+            let _flags = numbers.u16()?;
+            let targets = numbers.u16()?;
             for _target in 0..targets {
-                numbers.next()?;
+                numbers.u16()?;
             }
             if targets == 0 {
-                exports.push(self.string(package)?);
+                exports.push(self.string_of(package, PACKAGE)?);
             }
         }
-        Ok(Module { name: self.string(name)?, version, exports })
+        Ok(Module { name, version, exports })
     }
 
-    fn string(&self, index: cpool::Index<Utf8<'_>>) -> Result<String, Error> {
-        let index = cpool::Index::<Utf8<'_>>::new(index.as_u16())?;
-        Ok(text(self.raw().pool().get(index)?.content).into_owned())
+    /// The name that a constant of this kind has.
+    fn string_of(&self, index: u16, tag: u8) -> Result<String, Error> {
+        self.string(self.constants().one(index, tag).ok_or_else(|| misnamed(index))?)
     }
-}
 
-/// The numbers of two bytes that make up the attribute.
-struct Numbers<'a> {
-    rest: &'a [u8],
-}
-
-impl Numbers<'_> {
-    fn next(&mut self) -> Result<u16, Error> {
-        match self.rest.split_first_chunk() {
-            Some((number, rest)) => {
-                self.rest = rest;
-                Ok(u16::from_be_bytes(*number))
-            }
-            None => Err(Error::Malformed("the declaration of a module is cut off".to_owned())),
-        }
+    fn string(&self, index: u16) -> Result<String, Error> {
+        let bytes = self.constants().utf8(index).ok_or_else(|| misnamed(index))?;
+        Ok(text(bytes).into_owned())
     }
 }

@@ -2,10 +2,11 @@
 //! nobody asked for.
 
 use location::{ClassName, FieldName, MethodName, Names};
-use noak::reader::attributes::{AttributeContent, RawInstruction};
-use noak::reader::cpool::{self, Item};
 
 use crate::constant::Pool;
+use crate::constants as tag;
+use crate::cursor::Cursor;
+use crate::edit::{length, op};
 use crate::{Bootstrap, CallKind, Class, Constant, Error};
 
 /// One mention in a method's code.
@@ -28,24 +29,22 @@ impl Class<'_> {
     /// in the order of code. Code that cannot be decoded names what stands before the trouble; without bootstrap methods
     /// that can be read there are no lambdas.
     pub fn references(&self, names: &Names, mut visit: impl FnMut(usize, Reference)) -> Result<(), Error> {
-        let bootstraps = self.bootstraps(names).unwrap_or_default();
-        let mut resolver = Resolver { pool: self.pool(names), bootstraps, known: Vec::new() };
-        for (index, method) in self.raw().methods().into_iter().enumerate() {
-            for attribute in method?.attributes() {
-                let attribute = attribute?;
-                if self.raw().pool().get(attribute.name())?.content.as_bytes() != b"Code" {
-                    continue;
+        let mut resolver = Resolver { pool: self.pool(names), class: self, bootstraps: None, known: Vec::new() };
+        for (index, content) in self.raw_codes().enumerate() {
+            let Some(content) = content? else { continue };
+            let mut cursor = Cursor::new(content);
+            let (_max_stack, _max_locals) = (cursor.u16()?, cursor.u16()?);
+            let code = cursor.block()?;
+            let mut pc = 0;
+            while pc < code.len() {
+                let Ok(length) = length(code, pc) else {
+                    visit(index, Reference::Trouble);
+                    break;
+                };
+                if let Some(reference) = resolver.resolve(&code[pc..pc + length]) {
+                    visit(index, reference);
                 }
-                let AttributeContent::Code(code) = attribute.read_content(self.raw().pool())? else { continue };
-                for instruction in code.raw_instructions() {
-                    let Ok((_, instruction)) = instruction else {
-                        visit(index, Reference::Trouble);
-                        break;
-                    };
-                    if let Some(reference) = resolver.resolve(&instruction) {
-                        visit(index, reference);
-                    }
-                }
+                pc += length;
             }
         }
         Ok(())
@@ -54,7 +53,9 @@ impl Class<'_> {
 
 struct Resolver<'r, 'a> {
     pool: Pool<'r, 'a>,
-    bootstraps: Vec<Bootstrap>,
+    class: &'r Class<'a>,
+    /// Read when the first one is asked for.
+    bootstraps: Option<Vec<Bootstrap>>,
     /// By constant: what it names, once it has been looked at.
     known: Vec<Option<Option<Named>>>,
 }
@@ -67,69 +68,67 @@ enum Named {
     Lambda(MethodName),
 }
 
-impl<'a> Resolver<'_, 'a> {
-    fn resolve(&mut self, instruction: &RawInstruction<'_>) -> Option<Reference> {
-        match instruction {
-            RawInstruction::InvokeVirtual { index } => self.call(CallKind::Virtual, index.as_u16()),
-            RawInstruction::InvokeInterface { index, .. } => self.call(CallKind::Interface, index.as_u16()),
-            RawInstruction::InvokeSpecial { index } => self.call(CallKind::Special, index.as_u16()),
-            RawInstruction::InvokeStatic { index } => self.call(CallKind::Static, index.as_u16()),
-            RawInstruction::InvokeDynamic { index } => match self.named(index.as_u16())? {
-                Named::Lambda(method) => Some(Reference::Lambda(method)),
-                _ => None,
-            },
-            RawInstruction::GetField { index } | RawInstruction::GetStatic { index } => {
-                self.field(index.as_u16()).map(Reference::Read)
+impl Resolver<'_, '_> {
+    #[inline]
+    fn resolve(&mut self, instruction: &[u8]) -> Option<Reference> {
+        let opcode = instruction[0];
+        if opcode == op::MONITORENTER {
+            return Some(Reference::Monitor);
+        }
+        if !(op::GETSTATIC..=op::NEW).contains(&opcode) {
+            return None;
+        }
+        let index = u16::from_be_bytes([*instruction.get(1)?, *instruction.get(2)?]);
+        let reference = match (opcode, self.named(index)?) {
+            (op::GETSTATIC | op::GETFIELD, Named::Field(field)) => Reference::Read(field),
+            (op::PUTSTATIC | op::PUTFIELD, Named::Field(field)) => Reference::Write(field),
+            (op::INVOKEVIRTUAL..=op::INVOKEINTERFACE, Named::Method(method)) => {
+                Reference::Call(call_kind(opcode), method)
             }
-            RawInstruction::PutField { index } | RawInstruction::PutStatic { index } => {
-                self.field(index.as_u16()).map(Reference::Write)
-            }
-            RawInstruction::New { index } => match self.named(index.as_u16())? {
-                Named::Class(class) => Some(Reference::New(class)),
-                _ => None,
-            },
-            RawInstruction::MonitorEnter => Some(Reference::Monitor),
-            _ => None,
-        }
-    }
-
-    fn call(&mut self, kind: CallKind, index: u16) -> Option<Reference> {
-        match self.named(index)? {
-            Named::Method(method) => Some(Reference::Call(kind, method)),
-            _ => None,
-        }
-    }
-
-    fn field(&mut self, index: u16) -> Option<FieldName> {
-        match self.named(index)? {
-            Named::Field(field) => Some(field),
-            _ => None,
-        }
+            (op::INVOKEDYNAMIC, Named::Lambda(method)) => Reference::Lambda(method),
+            (op::NEW, Named::Class(class)) => Reference::New(class),
+            _ => return None,
+        };
+        Some(reference)
     }
 
     fn named(&mut self, index: u16) -> Option<Named> {
         let at = usize::from(index);
-        if self.known.len() <= at {
-            self.known.resize(at + 1, None);
+        if self.known.is_empty() {
+            self.known.resize(self.pool.raw.count(), None);
         }
-        if self.known[at].is_none() {
-            self.known[at] = Some(self.look_up(index));
-        }
-        self.known[at].flatten()
+        let known = *self.known.get(at)?;
+        known.unwrap_or_else(|| {
+            let found = self.look_up(index);
+            self.known[at] = Some(found);
+            found
+        })
     }
 
-    fn look_up(&self, index: u16) -> Option<Named> {
-        let at: cpool::Index<Item<'a>> = cpool::Index::new(index).ok()?;
-        match self.pool.raw.get(at).ok()? {
-            Item::MethodRef(_) | Item::InterfaceMethodRef(_) => self.pool.method(at).ok().map(Named::Method),
-            Item::FieldRef(_) => self.pool.field(cpool::Index::new(index).ok()?).ok().map(Named::Field),
-            Item::Class(_) => self.pool.class(cpool::Index::new(index).ok()?).ok().map(Named::Class),
-            Item::InvokeDynamic(dynamic) => {
-                let bootstrap = self.bootstraps.get(usize::from(dynamic.bootstrap_method_attr))?;
-                bootstrap.lambda(self.pool.names).map(|handle| Named::Lambda(handle.member))
+    fn look_up(&mut self, index: u16) -> Option<Named> {
+        let (tag, content) = self.pool.raw.get(index)?;
+        match tag {
+            tag::METHOD | tag::INTERFACE_METHOD => self.pool.method(index).ok().map(Named::Method),
+            tag::FIELD => self.pool.field(index).ok().map(Named::Field),
+            tag::CLASS => self.pool.class(index).ok().map(Named::Class),
+            tag::INVOKE_DYNAMIC => {
+                let (names, class) = (self.pool.names, self.class);
+                let bootstraps = self.bootstraps.get_or_insert_with(|| class.bootstraps(names).unwrap_or_default());
+                let bootstrap = bootstraps.get(usize::from(tag::number(content, 0)?))?;
+                bootstrap.lambda(names).map(|handle| Named::Lambda(handle.member))
             }
             _ => None,
         }
+    }
+}
+
+/// The kind of call that one of the opcodes for calls makes.
+pub(crate) fn call_kind(opcode: u8) -> CallKind {
+    match opcode {
+        op::INVOKESPECIAL => CallKind::Special,
+        op::INVOKESTATIC => CallKind::Static,
+        op::INVOKEINTERFACE => CallKind::Interface,
+        _ => CallKind::Virtual,
     }
 }
 

@@ -2,30 +2,83 @@
 
 use std::borrow::Cow;
 
-use noak::MStr;
-
 /// The text of a constant. Class files hold "modified UTF-8", which is UTF-8 for nearly all names; what is not becomes
 /// readable without two different names becoming one.
-pub(crate) fn text(content: &MStr) -> Cow<'_, str> {
-    match std::str::from_utf8(content.as_bytes()) {
+pub(crate) fn text(content: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(content) {
         Ok(plain) => Cow::Borrowed(plain),
-        Err(_) => {
-            let mut readable = String::new();
-            for character in content.chars() {
-                match character {
-                    Ok(character) => readable.push(character),
-                    Err(surrogate) => readable.push_str(&format!("\\u{surrogate:04x}")),
-                }
-            }
-            Cow::Owned(readable)
-        }
+        Err(_) => readable(content).map_or_else(|| String::from_utf8_lossy(content), Cow::Owned),
     }
 }
 
 /// The text of bytes in modified UTF-8, as [`edit`](crate::edit) hands them out; damaged bytes give replacement characters.
 pub fn text_of(bytes: &[u8]) -> Cow<'_, str> {
-    match MStr::from_mutf8(bytes) {
-        Ok(content) => text(content),
-        Err(_) => String::from_utf8_lossy(bytes),
+    text(bytes)
+}
+
+/// Whether these bytes are modified UTF-8: no byte is zero, and nothing takes more than three bytes.
+pub(crate) fn is_text(bytes: &[u8]) -> bool {
+    let is_plain = bytes.iter().fold(true, |is_plain, byte| is_plain & (1..0x80).contains(byte));
+    is_plain || units(bytes).all(|unit| unit.is_some())
+}
+
+/// The text of modified UTF-8 that is no UTF-8; none if it is damaged. Halves of a pair that stand alone are shown as
+/// their numbers.
+fn readable(bytes: &[u8]) -> Option<String> {
+    let units = units(bytes).collect::<Option<Vec<u16>>>()?;
+    let mut readable = String::with_capacity(bytes.len());
+    for character in char::decode_utf16(units) {
+        match character {
+            Ok(character) => readable.push(character),
+            Err(half) => readable.push_str(&format!("\\u{:04x}", half.unpaired_surrogate())),
+        }
+    }
+    Some(readable)
+}
+
+/// The UTF-16 units of modified UTF-8; the last is none if the bytes are damaged there.
+fn units(bytes: &[u8]) -> impl Iterator<Item = Option<u16>> {
+    let mut rest = bytes;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let unit = unit(rest);
+        rest = unit.map_or(&[], |(_, length)| &rest[length..]);
+        Some(unit.map(|(unit, _)| unit))
+    })
+}
+
+/// The first unit, and how many bytes it takes. Zero takes two, everything else as few as it can.
+fn unit(bytes: &[u8]) -> Option<(u16, usize)> {
+    let follower = |at: usize| bytes.get(at).filter(|byte| **byte & 0xc0 == 0x80).map(|byte| u16::from(byte & 0x3f));
+    match *bytes.first()? {
+        first @ 0x01..=0x7f => Some((first.into(), 1)),
+        first @ 0xc0..=0xdf => {
+            let unit = u16::from(first & 0x1f) << 6 | follower(1)?;
+            (unit == 0 || unit >= 0x80).then_some((unit, 2))
+        }
+        first @ 0xe0..=0xef => {
+            let unit = u16::from(first & 0x0f) << 12 | follower(1)? << 6 | follower(2)?;
+            (unit >= 0x800).then_some((unit, 3))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modified_utf8() {
+        assert!(is_text(b"") && is_text("java/lang/Éa€".as_bytes()));
+        // Zero, and a character beyond the first plane as a pair.
+        assert_eq!(text(&[b'a', 0xc0, 0x80]), "a\0");
+        assert_eq!(text(&[0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]), "\u{1f600}");
+        assert_eq!(text(&[b'x', 0xed, 0xa0, 0xbd]), "x\\ud83d");
+        let damaged: [&[u8]; 6] =
+            [b"a\0", &[0xc1, 0x80], &[0xc3], &[0xe0, 0x80, 0x80], "\u{1f600}".as_bytes(), &[0xff]];
+        assert!(damaged.iter().all(|bytes| !is_text(bytes)));
     }
 }

@@ -40,8 +40,14 @@ impl Program {
         visit: &(impl Fn(MethodId, Body) -> R + Sync),
     ) -> Vec<Result<R, Unreadable>> {
         let entry = self.entry(class);
-        let methods: Vec<bool> = self.methods_of(class).map(|method| self.has_code(method) && wanted(method)).collect();
-        if !methods.contains(&true) {
+        // Most classes have no method that is wanted.
+        let own = (0..).zip(&entry.header.methods);
+        let numbered = own.map(|(index, own)| (MethodId(entry.first_method + index), own));
+        let methods: Vec<usize> = numbered
+            .filter(|(method, own)| wanted(*method) && own.has_code)
+            .map(|(method, _)| (method.0 - entry.first_method) as usize)
+            .collect();
+        if methods.is_empty() {
             return Vec::new();
         }
         let unreadable =
@@ -51,48 +57,35 @@ impl Program {
         let (bootstraps, read) = match read {
             Ok(read) => read,
             Err(reason) => {
-                let wanted = methods.iter().enumerate().filter(|(_, wanted)| **wanted);
-                return wanted.map(|(index, _)| Err(unreadable(index, reason.clone()))).collect();
+                return methods.into_iter().map(|index| Err(unreadable(index, reason.clone()))).collect();
             }
         };
-        let mut results = Vec::new();
+        let mut results = Vec::with_capacity(methods.len());
         let mut declared: FxHashMap<FieldName, FieldName> = FxHashMap::default();
-        read.codes(
-            &self.names,
-            |index| methods.get(index) == Some(&true),
-            |index, code| {
-                let method = MethodId(entry.first_method + index as u32);
-                let source = ir::Source {
-                    method: self.method_name(method),
-                    access: entry.header.methods[index].access,
-                    file: entry.header.source_file,
-                    bootstraps: &bootstraps,
-                };
-                let body = code.and_then(|code| match code {
-                    Some(code) => ir::build(source, &code, &self.names).map(Some),
-                    None => Ok(None),
-                });
-                match body {
-                    Ok(Some(mut body)) => {
-                        body.rename_fields(|field| {
-                            *declared.entry(field).or_insert_with(|| self.declared_field(field))
-                        });
-                        results.push(Ok(visit(method, body)));
-                    }
-                    Ok(None) => {}
-                    Err(reason) => results.push(Err(unreadable(index, reason))),
+        for index in methods {
+            let method = MethodId(entry.first_method + index as u32);
+            let source = ir::Source {
+                method: self.method_name(method),
+                access: entry.header.methods[index].access,
+                file: entry.header.source_file,
+                bootstraps: &bootstraps,
+            };
+            let code = read.code(index, &self.names);
+            let body = code.and_then(|code| code.map(|code| ir::build(source, &code, &self.names)).transpose());
+            match body {
+                Ok(Some(mut body)) => {
+                    body.rename_fields(|field| *declared.entry(field).or_insert_with(|| self.declared_field(field)));
+                    results.push(Ok(visit(method, body)));
                 }
-            },
-        );
+                Ok(None) => {}
+                Err(reason) => results.push(Err(unreadable(index, reason))),
+            }
+        }
         results
     }
 
     /// A field by the class that declares it: code names an inherited one by whatever class it has at hand.
     fn declared_field(&self, field: FieldName) -> FieldName {
         self.resolve_field(field).map_or(field, |known| self.field_name(known))
-    }
-
-    fn has_code(&self, method: MethodId) -> bool {
-        self.method(method).has_code
     }
 }

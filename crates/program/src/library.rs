@@ -20,25 +20,8 @@ pub(crate) struct Library {
 
 impl Library {
     pub(crate) fn of(program: &Program, calls: &Calls) -> Library {
-        let mut seen: FxHashSet<MethodName> = FxHashSet::default();
-        let mut seen_fields: FxHashSet<FieldName> = FxHashSet::default();
-        let (mut methods, mut fields) = (Vec::new(), Vec::new());
-        for mentions in calls.mentions.iter() {
-            let called = mentions.calls.iter().map(|(_, method)| *method).chain(mentions.lambdas.iter().copied());
-            methods.extend(called.filter(|method| seen.insert(*method)));
-            let touched = mentions.reads.iter().chain(&mentions.writes).copied();
-            fields.extend(touched.filter(|field| seen_fields.insert(*field)));
-        }
-        let models: Vec<(MethodName, CallModel)> = methods
-            .par_iter()
-            .filter(|method| !is_own_code(program, calls, **method))
-            .filter_map(|method| Some((*method, calls.model(program, *method, method.class)?)))
-            .collect();
-        let fields: Vec<(FieldName, FieldId)> =
-            fields.par_iter().filter_map(|field| Some((*field, program.resolve_field(*field)?))).collect();
-        let fields: FxHashMap<FieldName, FieldId> = fields.into_iter().collect();
-        let (ends, users) = users(program, calls, &fields);
-        Library { models: models.into_iter().collect(), fields, ends, users }
+        let (models, (fields, ends, users)) = rayon::join(|| models(program, calls), || fields(program, calls));
+        Library { models, fields, ends, users }
     }
 
     /// The methods whose code reads or writes a field, in order.
@@ -58,24 +41,68 @@ impl Library {
     }
 }
 
-/// The users of each field, field by field, and where those of each end.
-fn users(program: &Program, calls: &Calls, fields: &FxHashMap<FieldName, FieldId>) -> (Vec<u32>, Vec<MethodId>) {
-    let mut uses: Vec<(FieldId, MethodId)> = Vec::new();
-    for method in program.methods() {
-        let mentions = &calls.mentions[method.index()];
-        let named = mentions.reads.iter().chain(&mentions.writes).filter_map(|field| fields.get(field));
-        uses.extend(named.map(|field| (*field, method)));
+/// What the library says of each method that is named and is no code of the program.
+fn models(program: &Program, calls: &Calls) -> FxHashMap<MethodName, CallModel> {
+    let mut named: FxHashSet<MethodName> = calls.modelled.keys().copied().collect();
+    named.extend(calls.mentions.iter().flat_map(|mentions| &mentions.lambdas));
+    let models: Vec<(MethodName, CallModel)> = named
+        .into_par_iter()
+        .filter(|method| !is_own_code(program, calls, *method))
+        .filter_map(|method| Some((method, calls.model(program, method, method.class)?)))
+        .collect();
+    models.into_iter().collect()
+}
+
+type Fields = (FxHashMap<FieldName, FieldId>, Vec<u32>, Vec<MethodId>);
+
+/// The fields that are named; the users of each field, field by field, and where those of each end.
+fn fields(program: &Program, calls: &Calls) -> Fields {
+    let mut numbers: FxHashMap<FieldName, u32> = FxHashMap::default();
+    let mut names: Vec<FieldName> = Vec::new();
+    // The names that each method's code has, by number; those of methods that are only known count as named.
+    let mut uses: Vec<(u32, MethodId)> = Vec::new();
+    for (index, mentions) in calls.mentions.iter().enumerate() {
+        for field in mentions.reads.iter().chain(&mentions.writes) {
+            let number = *numbers.entry(*field).or_insert_with(|| {
+                names.push(*field);
+                names.len() as u32 - 1
+            });
+            if index < program.method_count() {
+                uses.push((number, MethodId(index as u32)));
+            }
+        }
     }
-    uses.par_sort_unstable();
-    uses.dedup();
-    let mut ends = vec![0; program.class_of_field.len()];
-    for (index, (field, _)) in uses.iter().enumerate() {
-        ends[field.0 as usize] = index as u32 + 1;
+    drop(numbers);
+    let found: Vec<Option<FieldId>> = names.par_iter().map(|field| program.resolve_field(*field)).collect();
+    let mut counts = vec![0; program.class_of_field.len()];
+    for field in uses.iter().filter_map(|(number, _)| found[*number as usize]) {
+        counts[field.0 as usize] += 1;
     }
-    for index in 1..ends.len() {
-        ends[index] = ends[index].max(ends[index - 1]);
+    let mut next: Vec<u32> = Vec::with_capacity(counts.len());
+    let mut sum = 0;
+    for count in counts {
+        next.push(sum);
+        sum += count;
     }
-    (ends, uses.into_iter().map(|(_, method)| method).collect())
+    let starts = next.clone();
+    // A method may name one field in several ways; those of one method come one after the other.
+    let mut users = vec![MethodId(0); sum as usize];
+    for (number, method) in uses {
+        let Some(FieldId(field)) = found[number as usize] else { continue };
+        let at = next[field as usize];
+        if at == starts[field as usize] || users[at as usize - 1] != method {
+            users[at as usize] = method;
+            next[field as usize] += 1;
+        }
+    }
+    let mut kept = Vec::with_capacity(users.len());
+    let mut ends = Vec::with_capacity(starts.len());
+    for (start, end) in starts.into_iter().zip(next) {
+        kept.extend_from_slice(&users[start as usize..end as usize]);
+        ends.push(kept.len() as u32);
+    }
+    let fields = names.into_iter().zip(found).filter_map(|(name, field)| Some((name, field?))).collect();
+    (fields, ends, kept)
 }
 
 /// Whether the named method is code of the program.

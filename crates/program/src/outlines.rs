@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use location::MethodName;
+use rayon::prelude::*;
 
 use crate::class::{MethodId, Program};
 use crate::ir::Body;
@@ -60,24 +61,33 @@ impl<'o> Outlines<'o> {
         self.cache.slots.get(method.index())?.get_or_init(make).as_deref()
     }
 
-    /// Makes the outlines of many methods, on all cores.
-    pub(crate) fn make(self, wanted: impl Fn(MethodId) -> bool + Sync) {
-        self.cache.make(self.program, wanted);
+    /// Makes the outlines of many methods, which come in order, on all cores.
+    pub(crate) fn make(self, methods: &[MethodId]) {
+        let missing = self.missing(methods);
+        let classes: Vec<&[MethodId]> = self.by_class(&missing).collect();
+        classes.into_par_iter().for_each(|of_class| self.make_of_class(of_class));
     }
 
     /// Makes the outlines of some methods, which come in order, here: each class is read once for all of its methods.
     pub(crate) fn make_here(self, methods: &[MethodId]) {
-        let slot = |method: MethodId| &self.cache.slots[method.index()];
-        let missing: Vec<MethodId> = methods
-            .iter()
-            .copied()
-            .filter(|method| slot(*method).get().is_none() && self.program.is_checked(self.program.class_of(*method)))
-            .collect();
-        for of_class in missing.chunk_by(|one, other| self.program.class_of(*one) == self.program.class_of(*other)) {
-            let is_missing = |method: MethodId| of_class.binary_search(&method).is_ok();
-            self.program.bodies_of(self.program.class_of(of_class[0]), &is_missing, &|method, body| {
-                self.cache.make_of(self.program, method, &body);
-            });
-        }
+        let missing = self.missing(methods);
+        self.by_class(&missing).for_each(|of_class| self.make_of_class(of_class));
+    }
+
+    fn missing(self, methods: &[MethodId]) -> Vec<MethodId> {
+        let is_made = |method: MethodId| self.cache.slots[method.index()].get().is_some();
+        let methods = methods.iter().copied();
+        methods.filter(|method| !is_made(*method) && self.program.is_checked(self.program.class_of(*method))).collect()
+    }
+
+    fn by_class(self, methods: &[MethodId]) -> impl Iterator<Item = &[MethodId]> {
+        methods.chunk_by(move |one, other| self.program.class_of(*one) == self.program.class_of(*other))
+    }
+
+    fn make_of_class(self, methods: &[MethodId]) {
+        let is_missing = |method: MethodId| methods.binary_search(&method).is_ok();
+        self.program.bodies_of(self.program.class_of(methods[0]), &is_missing, &|method, body| {
+            self.cache.make_of(self.program, method, &body);
+        });
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::cursor::Cursor;
 use super::frames::{self, Lasting, LocalType};
 use super::limit::{EditError, Limit};
 use super::opcode::{self, RawInstruction, op};
@@ -11,6 +10,7 @@ use super::pool::ConstantPool;
 use super::relocate::Moved;
 use super::snippet::Snippet;
 use crate::Error;
+use crate::cursor::Cursor;
 
 /// Class files of this version and later have frames.
 const FIRST_WITH_FRAMES: u16 = 50;

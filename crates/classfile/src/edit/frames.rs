@@ -3,9 +3,9 @@
 use rustc_hash::FxHashMap;
 
 use super::code::LocalsAtHandler;
-use super::cursor::Cursor;
 use super::relocate::Moved;
 use crate::Error;
+use crate::cursor::Cursor;
 
 const SAME_WITH_ITEM: u8 = 64;
 const SAME_WITH_ITEM_FAR: u8 = 247;

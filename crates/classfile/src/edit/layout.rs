@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::cursor::Cursor;
 use super::pool::ConstantPool;
+use crate::cursor::Cursor;
 use crate::{Access, Error};
 
 /// A field or method.

@@ -17,7 +17,6 @@
 
 mod class;
 mod code;
-mod cursor;
 mod flow;
 mod frames;
 mod layout;
@@ -33,5 +32,6 @@ pub use frames::LocalType;
 pub use layout::Member;
 pub use limit::{EditError, Limit};
 pub use opcode::{RawInstruction, op};
+pub(crate) use opcode::{length, padding};
 pub use pool::ConstantPool;
 pub use snippet::Snippet;

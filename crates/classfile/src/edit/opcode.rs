@@ -54,6 +54,7 @@ pub mod op {
     pub const INVOKESPECIAL: u8 = 183;
     pub const INVOKESTATIC: u8 = 184;
     pub const INVOKEINTERFACE: u8 = 185;
+    pub const INVOKEDYNAMIC: u8 = 186;
     pub const NEW: u8 = 187;
     pub const ATHROW: u8 = 191;
     pub const MONITORENTER: u8 = 194;
@@ -156,7 +157,7 @@ pub(super) enum Jump {
 }
 
 /// The bytes between the opcode of a switch at this offset and its operands.
-pub(super) fn padding(pc: u32) -> usize {
+pub(crate) fn padding(pc: u32) -> usize {
     (3 - pc % 4) as usize
 }
 
@@ -169,7 +170,8 @@ pub(super) fn inverted(opcode: u8) -> u8 {
 }
 
 /// The length of the instruction at `pc`.
-pub(super) fn length(code: &[u8], pc: usize) -> Result<usize, Error> {
+#[inline]
+pub(crate) fn length(code: &[u8], pc: usize) -> Result<usize, Error> {
     let bad = |reason| Error::BadCode { pc: pc as u32, reason };
     let opcode = code[pc];
     let length = match opcode {

@@ -3,11 +3,11 @@
 use rustc_hash::FxHashSet;
 
 use super::code::{CodeEditor, Place};
-use super::cursor::Cursor;
 use super::frames;
 use super::limit::{EditError, Limit};
 use super::opcode::{self, Jump, op};
 use crate::Error;
+use crate::cursor::Cursor;
 
 const NOWHERE: u32 = u32::MAX;
 

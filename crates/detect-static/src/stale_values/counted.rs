@@ -2,6 +2,8 @@
 //! advance(); return id;`. Two threads that come at once go on with one number. The same where the step comes first and
 //! the number is asked afterwards, and where the number is the place of what was added to a container.
 
+use std::cell::LazyCell;
+
 use program::model::State;
 use program::outline::{Action, EventId, Member, Origin, Outline, Sources, Start};
 use program::summary::{Access, AccessId};
@@ -20,10 +22,11 @@ impl Looking<'_> {
         let mut found = Vec::new();
         let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
         for (index, step) in self.summary.accesses.iter().enumerate() {
-            if !step.is_write || !self.is_step_up(step) || is_listened_to(outline, step.event) {
+            if !step.is_write || !self.may_step_up(step) || is_listened_to(outline, step.event) {
                 continue;
             }
-            let Some(variable) = self.shared(step) else { continue };
+            // To see by how much a field is moved takes its code; so that is asked when all else is said.
+            let variable = LazyCell::new(|| self.is_count(step).then(|| self.shared(step)).flatten());
             for (number, taken) in self.summary.accesses.iter().enumerate() {
                 let (step_id, taken_id) = (AccessId(index as u32), AccessId(number as u32));
                 let Some(is_first) = self.is_taken_beside(outline, step, taken, taken_id) else { continue };
@@ -35,6 +38,7 @@ impl Looking<'_> {
                 {
                     continue;
                 }
+                let Some(variable) = *variable else { continue };
                 let (read, write, first, second) = match is_first {
                     true => (taken_id, step_id, taking, stepping),
                     false => (step_id, taken_id, stepping, taking),
@@ -45,11 +49,11 @@ impl Looking<'_> {
         found
     }
 
-    /// Whether a write is one step up: a number is counted on, or one more is put into a container.
-    fn is_step_up(&self, step: &Access) -> bool {
+    /// Whether a write may be one step up: a number is counted on, or one more is put into a container.
+    fn may_step_up(&self, step: &Access) -> bool {
         match step.member {
             Member::State(State::Contents) => is_amount(step) && self.adds_one(step),
-            _ => is_amount(step) && !step.is_keyed && self.counted_on(step).is_some() && self.is_count(step),
+            _ => is_amount(step) && !step.is_keyed && self.counted_on(step).is_some(),
         }
     }
 

@@ -149,16 +149,14 @@ impl Looking<'_> {
     fn is_reserved(&self, stale: &Stale, write: &Access) -> bool {
         let read = self.access(stale.read);
         let is_field = |access: &Access| matches!(access.member, Member::Field(_) | Member::Static(_));
+        // To see whether a field is moved takes its code.
         let mut changes = self.summary.accesses.iter().filter(|access| {
             access.is_write
                 && access.held.contains(stale.first)
                 && self.variable(access) == Some(stale.variable)
-                && access.event == read.event
-                && (!is_field(access) || self.is_step(access))
-                || access.is_write
-                    && access.held.contains(stale.first)
-                    && self.variable(access) == Some(stale.variable)
-                    && (comes_from(&access.control, stale.read) || comes_from(&access.value, stale.read))
+                && (comes_from(&access.control, stale.read)
+                    || comes_from(&access.value, stale.read)
+                    || access.event == read.event && (!is_field(access) || self.is_step(access)))
         });
         match stale.how {
             Use::Decides if self.is_claimed(stale) || self.is_undone(stale, write) => true,

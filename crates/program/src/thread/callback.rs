@@ -23,7 +23,7 @@ pub(super) fn callbacks(finder: &Finder<'_>) -> Vec<Callback> {
     if callers.len() > MAX_CALLERS {
         return Vec::new();
     }
-    finder.outlines.make(|method| callers.binary_search(&method).is_ok());
+    finder.outlines.make(&callers);
     let found: Vec<Vec<Callback>> = callers.par_iter().map(|method| finder.called_back_by(*method)).collect();
     found.into_iter().flatten().collect()
 }

@@ -94,7 +94,7 @@ impl Sites {
     pub(super) fn of(finder: &Finder<'_>) -> Sites {
         let methods: Vec<MethodId> = finder.program.methods().collect();
         let starting: Vec<MethodId> = methods.into_par_iter().filter(|method| finder.may_start(*method)).collect();
-        finder.outlines.make(|method| starting.binary_search(&method).is_ok());
+        finder.outlines.make(&starting);
         let found: Vec<(Vec<Site>, Vec<Join>)> = starting.par_iter().map(|method| finder.sites(*method)).collect();
         let mut sites = Sites { starts: Vec::new(), joins: Vec::new() };
         for (starts, joins) in found {

@@ -57,7 +57,8 @@ impl Repeats {
             .collect();
         let mut asked: Vec<MethodId> = called.iter().flat_map(Called::callers).copied().collect();
         asked.sort_unstable();
-        finder.outlines.make(|method| asked.binary_search(&method).is_ok());
+        asked.dedup();
+        finder.outlines.make(&asked);
         let mut repeated: FxHashSet<MethodId> = FxHashSet::default();
         let mut pending: Vec<MethodId> = order
             .into_par_iter()

@@ -104,7 +104,9 @@ impl Orders {
         // Nothing is asked of methods that only others run.
         let is_led = |entry: &EntryId| leading.iter().any(|leading| leading.entry == *entry);
         relevant.retain(|method| starts.rows.of(*method).iter().any(is_led));
-        finder.outlines.make(|method| relevant.contains(&method));
+        let mut in_order: Vec<MethodId> = relevant.iter().copied().collect();
+        in_order.sort_unstable();
+        finder.outlines.make(&in_order);
         let mut at_method: FxHashMap<MethodId, Here> = FxHashMap::default();
         for (index, site) in starts.sites.starts.iter().enumerate() {
             at_method.entry(site.at.method).or_default().starts.push(index);
