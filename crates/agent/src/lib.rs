@@ -14,6 +14,7 @@ mod jvm;
 mod map;
 mod names;
 mod natives;
+mod packed;
 mod plan;
 mod platform;
 mod runtime;

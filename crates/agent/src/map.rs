@@ -113,6 +113,11 @@ impl Events {
         }
     }
 
+    /// A chunk that was handed out and is full, and whose records are kept elsewhere: it can be used again.
+    pub(crate) fn kept(&mut self, filled: &Filled<'_>) {
+        self.free.push((filled.address, filled.size));
+    }
+
     /// Finds what the reader is done with, and waits while it has too much to read, as long as it reads.
     fn wait_for_reader(&mut self) -> io::Result<()> {
         let mut patience = PATIENCE;
@@ -194,6 +199,36 @@ impl Events {
             }
             AtomicU64::from_ptr(numbers).store(CHUNK_MARK, Ordering::Release);
         }
+    }
+}
+
+/// A chunk that its writer is done with.
+pub(crate) struct Filled<'c> {
+    address: u64,
+    size: usize,
+    pub(crate) thread: u32,
+    pub(crate) number: u64,
+    pub(crate) records: &'c [u64],
+}
+
+impl Filled<'_> {
+    /// The chunk at an address that was handed out. The runtime gives each back but once, and writes to it no more.
+    pub(crate) fn at(address: u64) -> Self {
+        let start = ptr::with_exposed_provenance::<u64>(address as usize);
+        // SAFETY: a chunk stays mapped, is aligned, and has its thread, its size and its number in its head. It is handed out
+        // again only after this value was given to `Events::kept`.
+        unsafe {
+            let size = start.add(2).read() as usize;
+            let records = std::slice::from_raw_parts(start.add(CHUNK_HEAD / 8), (size - CHUNK_HEAD) / 8);
+            Filled { address, size, thread: start.add(1).read() as u32, number: start.add(3).read(), records }
+        }
+    }
+
+    /// Says, also to other processes, that its records are kept elsewhere.
+    pub(crate) fn free(&self) {
+        let start = ptr::with_exposed_provenance_mut::<u64>(self.address as usize);
+        // SAFETY: the mark of a chunk that was handed out, which is no part of its records.
+        unsafe { AtomicU64::from_ptr(start) }.store(FREE_MARK, Ordering::Release);
     }
 }
 

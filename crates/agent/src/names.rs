@@ -5,19 +5,22 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use recording::{ROWS, Row, put_row};
+use recording::{ROWS, Row, put_row, rows_block};
 use rustc_hash::FxHashMap;
 
 pub(crate) struct Names {
     rows: File,
+    /// The trace, if the agent writes it itself.
+    trace: Option<File>,
     fields: FxHashMap<(String, String), u32>,
     bytes: Vec<u8>,
+    block: Vec<u8>,
 }
 
 impl Names {
-    pub(crate) fn create(folder: &Path) -> io::Result<Names> {
+    pub(crate) fn create(folder: &Path, trace: Option<File>) -> io::Result<Names> {
         let rows = OpenOptions::new().append(true).create_new(true).open(folder.join(ROWS))?;
-        Ok(Names { rows, fields: FxHashMap::default(), bytes: Vec::new() })
+        Ok(Names { rows, trace, fields: FxHashMap::default(), bytes: Vec::new(), block: Vec::new() })
     }
 
     /// Rows are in the file before this returns: records may refer to them at once.
@@ -25,6 +28,10 @@ impl Names {
         self.bytes.clear();
         for row in rows {
             put_row(&mut self.bytes, row);
+        }
+        if let Some(trace) = &mut self.trace {
+            rows_block(&mut self.block, &self.bytes);
+            trace.write_all(&self.block)?;
         }
         self.rows.write_all(&self.bytes)
     }

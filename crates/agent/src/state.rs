@@ -10,8 +10,9 @@ use instrument::{Plan, Sites};
 use recording::{Options, Row};
 
 use crate::jvm::{Global, Jvmti};
-use crate::map::Events;
+use crate::map::{Events, Filled};
 use crate::names::Names;
+use crate::packed::Packed;
 use crate::plan;
 use crate::runtime::Entry;
 use crate::select::globs;
@@ -32,6 +33,8 @@ pub(crate) struct Agent {
     /// The loader of the class path.
     pub(crate) app_loader: OnceLock<Global>,
     events: Mutex<Events>,
+    /// If the agent writes the trace itself.
+    packed: Option<Packed>,
     names: Mutex<Names>,
     stopped: AtomicBool,
     /// Classes of the platform that have their hooks.
@@ -47,8 +50,10 @@ impl Agent {
         let folder = folder(options).map_err(|error| told("make a folder in", &options.folder, &error))?;
         let trouble = |error: io::Error| told("write to", &folder, &error);
         let events = Events::create(&folder, options.limit, options.backlog).map_err(trouble)?;
+        let packed = if options.packs { Some(Packed::create(&folder).map_err(trouble)?) } else { None };
+        let kept = packed.as_ref().map(Packed::file).transpose().map_err(trouble)?;
         // Last, as this file makes the folder a recording.
-        let names = Names::create(&folder).map_err(trouble)?;
+        let names = Names::create(&folder, kept).map_err(trouble)?;
         let (include, exclude) = globs(&options.include, &options.exclude);
         Ok(Agent {
             jvmti,
@@ -61,6 +66,7 @@ impl Agent {
             entry: OnceLock::new(),
             app_loader: OnceLock::new(),
             events: Mutex::new(events),
+            packed,
             names: Mutex::new(names),
             stopped: AtomicBool::new(false),
             hooked: Mutex::new(Vec::new()),
@@ -93,14 +99,24 @@ impl Agent {
         if self.is_stopped() {
             return 0;
         }
-        let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
-        events.full(full);
-        let chunk = if size == 0 { Ok(0) } else { events.chunk(thread, size) };
-        drop(events);
-        chunk.unwrap_or_else(|error| {
+        self.chunk_after(thread, size, full).unwrap_or_else(|error| {
             self.stop(&error.to_string());
             0
         })
+    }
+
+    fn chunk_after(&self, thread: u32, size: usize, full: u64) -> io::Result<u64> {
+        let events = || self.events.lock().unwrap_or_else(PoisonError::into_inner);
+        match &self.packed {
+            Some(packed) if full != 0 => {
+                let filled = Filled::at(full);
+                packed.add(&filled, size == 0)?;
+                filled.free();
+                events().kept(&filled);
+            }
+            _ => events().full(full),
+        }
+        if size == 0 { Ok(0) } else { events().chunk(thread, size) }
     }
 
     pub(crate) fn write(&self, rows: &[Row]) {

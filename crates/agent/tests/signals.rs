@@ -64,3 +64,27 @@ fn a_killed_jvm_leaves_a_trace() {
     assert!(writes >= counted.parse().unwrap(), "{writes} of {counted}");
     let _ = fs::remove_dir_all(folder);
 }
+
+/// The command is killed. The agent writes the trace itself and goes on, and what it has written can be read.
+#[test]
+fn a_killed_command_leaves_a_trace() {
+    let jdk = &jdks()[0];
+    let folder = temporary("signals");
+    let trace = folder.join("t.trace");
+    let mut command = Command::new(fissure());
+    command.args(["record", "-o"]).arg(&trace).arg("--").arg(jdk.program("java"));
+    let mut child = command.args(Program::named("Endless").arguments()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let id = child.id();
+    let counted: usize = lines.next().unwrap().unwrap().parse().unwrap();
+    let java = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Records of a few more seconds, so that what was counted before is in chunks that are full.
+    let more = counted + 20_000;
+    while lines.next().unwrap().unwrap().parse::<usize>().unwrap() < more {}
+    assert!(Command::new("kill").args(["-9", java.trim()]).status().unwrap().success());
+    let writes = text_of(&trace).lines().filter(|line| line.contains("|w(Endless.count)|")).count();
+    assert!(writes >= counted, "{writes} of {counted}");
+    let _ = fs::remove_dir_all(folder);
+}

@@ -1,7 +1,7 @@
 //! `fissure analyze`: a trace in, report out.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Cursor, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -10,7 +10,7 @@ use clap::Args;
 use clap::ValueEnum;
 use clap::builder::PossibleValue;
 use detect_dynamic::{DETECTORS, Detector, DetectorKind, Options, Refinement, Without, feed};
-use recording::Follow;
+use recording::{Follow, PACKED_MAGIC, Source, Unpacked};
 use report::{Events, Inputs, Report, Run, Skipped};
 use trace::{Action, Reader};
 
@@ -23,7 +23,7 @@ const INCOMPLETE: u8 = 3;
 
 #[derive(Args)]
 pub(crate) struct AnalyzeArgs {
-    /// The trace, text or binary, or the folder that an agent recorded to; `-` is standard input
+    /// The trace, of any form, or the folder that an agent recorded to; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
@@ -137,22 +137,44 @@ pub(crate) fn without(refinements: &[RefinementArg]) -> Without {
     refinements.iter().fold(Without::default(), |without, refinement| without.and(refinement.0))
 }
 
-/// Opens a trace of either form.
+/// Opens a trace of any form.
 pub(crate) fn open(file: &Path) -> Result<Reader<Box<dyn Read + Send>>> {
-    let input: Box<dyn Read + Send> = if file == Path::new("-") {
-        Box::new(std::io::stdin())
+    Reader::new(input(file)?).with_context(|| shown(file))
+}
+
+/// The text or the binary form of a trace, or what becomes the binary form while it is read.
+fn input(file: &Path) -> Result<Box<dyn Read + Send>> {
+    let mut begun = Vec::new();
+    if file == Path::new("-") {
+        let mut input = std::io::stdin();
+        input.by_ref().take(PACKED_MAGIC.len() as u64).read_to_end(&mut begun).context("cannot read the trace")?;
+        if !Unpacked::is_one(&begun) {
+            return Ok(Box::new(Cursor::new(begun).chain(input)));
+        }
+        // It is not read in the order in which it was written.
+        input.read_to_end(&mut begun).context("cannot read the trace")?;
+        return Ok(Box::new(Unpacked::new(Source::Bytes(begun)).with_context(|| shown(file))?));
+    }
+    if Follow::is_recording(file) {
+        let follow = Follow::new(file).with_context(|| shown(file))?;
+        return Ok(Box::new(follow.reader(|| false)));
+    }
+    let mut input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let metadata = input.metadata().with_context(|| format!("cannot read `{}`", file.display()))?;
+    if metadata.is_dir() {
+        bail!("cannot read `{}`: it is a directory", file.display());
+    }
+    input.by_ref().take(PACKED_MAGIC.len() as u64).read_to_end(&mut begun).with_context(|| shown(file))?;
+    if !Unpacked::is_one(&begun) {
+        return Ok(Box::new(Cursor::new(begun).chain(input)));
+    }
+    let source = if metadata.is_file() {
+        Source::File(input)
     } else {
-        if Follow::is_recording(file) {
-            let follow = Follow::new(file).with_context(|| shown(file))?;
-            return Reader::new(Box::new(follow.reader(|| false)) as Box<dyn Read + Send>).with_context(|| shown(file));
-        }
-        let input = File::open(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-        if input.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-            bail!("cannot read `{}`: it is a directory", file.display());
-        }
-        Box::new(input)
+        input.read_to_end(&mut begun).with_context(|| shown(file))?;
+        Source::Bytes(begun)
     };
-    Reader::new(input).with_context(|| shown(file))
+    Ok(Box::new(Unpacked::new(source).with_context(|| shown(file))?))
 }
 
 /// What of the trace could not be used, one entry a problem.

@@ -1,4 +1,4 @@
-//! `fissure trace`: a trace of either form in, the same trace as text or binary out.
+//! `fissure trace`: a trace of any form in, the same trace as text or binary out.
 
 use std::fs::File;
 use std::io::{self, BufWriter, ErrorKind, IsTerminal, Write};
@@ -16,7 +16,7 @@ const INCOMPLETE: u8 = 3;
 
 #[derive(Args)]
 pub(crate) struct TraceArgs {
-    /// The trace, text or binary; `-` is standard input
+    /// The trace, of any form; `-` is standard input
     #[arg(value_name = "FILE")]
     file: PathBuf,
 

@@ -1,8 +1,8 @@
 //! `fissure record`: runs a program and keeps its events, one trace per JVM.
 
 use std::ffi::OsString;
-use std::fs::File;
-use std::io::Write;
+use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use recording::{Converter, Follow, Options, Recording};
+use recording::{Converter, Keeper, Options, Recording};
 
 use crate::folder::Folder;
 use crate::launch::{Launched, WatchArgs, agent_option};
@@ -19,9 +19,6 @@ use crate::request;
 
 /// How often the files of the JVMs are looked at.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Bytes of records that may wait to be read; then the program waits. Few enough to stay in the processor's cache: more
-/// are written and read by way of memory that has to be cleared first.
-const BACKLOG: u64 = 16 << 20;
 
 #[derive(Args)]
 pub(crate) struct RecordArgs {
@@ -57,7 +54,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
     let options = |folder: &Path| {
         let options = options(folder);
         // Where all is kept, nothing is asked.
-        Options { backlog: BACKLOG, waits_for_plan: !options.no_filter, ..options }
+        Options { packs: true, waits_for_plan: !options.no_filter, ..options }
     };
     let folder = Folder::beside(&args.output)?;
     let mut launched = Launched::start(&args.command, &options(folder.path()))?;
@@ -70,7 +67,7 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
         let is_running = launched.is_running()?;
         for jvm in launched.new_recordings()? {
             jvms += 1;
-            traces.extend(kept(Trace::of(&jvm)));
+            traces.push(Trace::of(&jvm));
             asking.push(jvm);
         }
         // Also those whose trace had to end: they wait for an answer.
@@ -81,18 +78,11 @@ pub(crate) fn run(args: &RecordArgs) -> Result<ExitCode> {
             }
             None => true,
         });
-        let mut more = false;
-        traces.retain_mut(|trace| {
-            let advanced = kept(trace.advance(&mut outputs));
-            more |= advanced == Some(true);
-            advanced.is_some()
-        });
+        traces.retain_mut(|trace| kept(trace.advance(&mut outputs)).is_some());
         if !is_running {
             break;
         }
-        if !more {
-            thread::sleep(PAUSE);
-        }
+        thread::sleep(PAUSE);
     }
     if jvms == 0 {
         kept(write_nothing(launched.was_killed(), &mut outputs));
@@ -112,7 +102,8 @@ fn write_nothing(was_killed: bool, outputs: &mut Outputs) -> Result<()> {
     let mut trace = Converter::new()?;
     // As of a JVM that was killed: without an end.
     let bytes = if was_killed { trace.take() } else { trace.finish()? };
-    write(&mut outputs.next()?, &bytes)
+    let path = outputs.next();
+    fs::write(&path, &bytes).with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 /// Trouble with a trace, such as a full disk, ends the trace and not the program that is recorded.
@@ -127,73 +118,79 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn next(&mut self) -> Result<(PathBuf, File)> {
+    fn next(&mut self) -> PathBuf {
         self.count += 1;
-        let path = if self.count == 1 {
-            self.first.clone()
-        } else {
-            let mut name = self.first.as_os_str().to_owned();
-            name.push(format!(".{}", self.count));
-            PathBuf::from(name)
-        };
-        let file = File::create(&path).with_context(|| format!("cannot write `{}`", path.display()))?;
-        Ok((path, file))
+        if self.count == 1 {
+            return self.first.clone();
+        }
+        let mut name = self.first.as_os_str().to_owned();
+        name.push(format!(".{}", self.count));
+        PathBuf::from(name)
     }
 }
 
-/// The trace of one JVM.
+/// The trace of one JVM, which the agent writes.
 struct Trace {
-    follow: Follow,
-    /// Made when there is code that tells of something: some JVMs only say their version, or help another one.
-    file: Option<(PathBuf, File)>,
+    keeper: Keeper,
+    /// Known when there is code that tells of something: some JVMs only say their version, or help another one.
+    output: Option<Output>,
 }
 
-impl Trace {
-    fn of(jvm: &Path) -> Result<Trace> {
-        let follow = Follow::consuming(jvm).with_context(|| format!("cannot read `{}`", jvm.display()))?;
-        Ok(Trace { follow, file: None })
+/// Where a trace is to be, and where it is now.
+struct Output {
+    path: PathBuf,
+    now: PathBuf,
+}
+
+impl Output {
+    /// Moves what the agent has begun to where it is to be, so that it is there whatever becomes of this process.
+    fn of(begun: PathBuf, path: PathBuf) -> Output {
+        // What a link leads to is written, and not the link. What is no file, such as a pipe, gets all at the end.
+        let target = fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
+        let is_other = fs::metadata(&target).is_ok_and(|metadata| !metadata.is_file());
+        let now = if !is_other && fs::rename(&begun, &target).is_ok() { target } else { begun };
+        Output { path, now }
     }
 
-    /// Writes what is new; whether there was anything.
-    fn advance(&mut self, outputs: &mut Outputs) -> Result<bool> {
-        let more = self.follow.poll().context("cannot read the recording")?;
-        if self.follow.about().has_sites {
-            self.write(outputs)?;
-        }
-        Ok(more)
-    }
-
-    fn write(&mut self, outputs: &mut Outputs) -> Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            None => self.file.insert(outputs.next()?),
+    fn copy_if_elsewhere(&self) -> io::Result<()> {
+        let is_there = match (fs::canonicalize(&self.path), fs::canonicalize(&self.now)) {
+            (Ok(path), Ok(now)) => path == now,
+            _ => false,
         };
-        let (path, file) = file;
-        self.follow.write_to(file).with_context(|| format!("cannot write `{}`", path.display()))
-    }
-
-    /// If no JVM ran any code that is watched, one of them has the trace all the same, and that is told.
-    fn finish(self, outputs: &mut Outputs) -> Result<()> {
-        let Trace { mut follow, file } = self;
-        let mut bytes = Vec::new();
-        if file.is_none() {
-            follow.write_to(&mut bytes)?;
+        if !is_there {
+            io::copy(&mut File::open(&self.now)?, &mut File::create(&self.path)?)?;
         }
-        let (rest, about) = follow.finish().context("cannot read the recording")?;
-        bytes.extend(rest);
-        let mut file = match file {
-            Some(file) => file,
-            None if outputs.count > 0 => return Ok(()),
-            None => outputs.next()?,
-        };
-        write(&mut file, &bytes)?;
-        tell(&file.0, &about);
         Ok(())
     }
 }
 
-fn write((path, file): &mut (PathBuf, File), bytes: &[u8]) -> Result<()> {
-    file.write_all(bytes).with_context(|| format!("cannot write `{}`", path.display()))
+impl Trace {
+    fn of(jvm: &Path) -> Trace {
+        Trace { keeper: Keeper::new(jvm), output: None }
+    }
+
+    /// Sees what the JVM says of itself.
+    fn advance(&mut self, outputs: &mut Outputs) -> Result<()> {
+        let about = self.keeper.poll().context("cannot read the recording")?;
+        if self.output.is_none() && about.has_sites {
+            self.output = Some(Output::of(self.keeper.begun(), outputs.next()));
+        }
+        Ok(())
+    }
+
+    /// If no JVM ran any code that is watched, one of them has the trace all the same, and that is told.
+    fn finish(self, outputs: &mut Outputs) -> Result<()> {
+        let output = match self.output {
+            Some(output) => output,
+            None if outputs.count > 0 => return Ok(()),
+            None => Output::of(self.keeper.begun(), outputs.next()),
+        };
+        let shown = || format!("cannot write `{}`", output.path.display());
+        let about = self.keeper.finish(&output.now).with_context(shown)?;
+        output.copy_if_elsewhere().with_context(shown)?;
+        tell(&output.path, &about);
+        Ok(())
+    }
 }
 
 fn tell(path: &Path, about: &Recording) {

@@ -139,6 +139,41 @@ impl Converter {
         }
     }
 
+    /// Some records of a chunk: of one thread, or if that is 0, of those that take turns, of whom `writer` is the last.
+    pub(crate) fn chunk(&mut self, thread: u32, writer: &mut u32, numbers: &[u64]) -> io::Result<()> {
+        if thread != 0 {
+            return self.records(thread, numbers);
+        }
+        let mut start = 0;
+        let mut at = 0;
+        while at < numbers.len() {
+            let operation = record::operation(numbers[at]);
+            let Some(length) = record::length(operation) else { break };
+            if operation == record::WRITER {
+                self.records(*writer, &numbers[start..at])?;
+                *writer = numbers[at + 1] as u32;
+                start = at + length;
+            }
+            at += length;
+        }
+        self.records(*writer, &numbers[start..])
+    }
+
+    /// The thread is in this segment, whatever its records said so far.
+    pub(crate) fn set_segment(&mut self, thread: u32, segment: u64) {
+        at(&mut self.states, thread).segment = segment;
+    }
+
+    /// Records are missing, nobody knows whose: what they left unsaid counts no more. Stands in the trace as damage of so many
+    /// events.
+    pub(crate) fn lose(&mut self, events: u32) -> io::Result<()> {
+        for state in &mut self.states {
+            state.activations.clear();
+            state.held.clear();
+        }
+        self.writer.damage(events)
+    }
+
     /// Some records of one thread, in its order. What they refer to has its rows already.
     pub(crate) fn records(&mut self, number: u32, records: &[u64]) -> io::Result<()> {
         let thread = self.thread(number);

@@ -1,7 +1,7 @@
 //! Follows the files of a recording while they grow.
 
 use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use std::time::Duration;
 use rustc_hash::FxHashMap;
 
 use crate::convert::Converter;
-use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, ROWS};
-use crate::record;
-use crate::rows::{Row, Taken, take_row};
+use crate::layout::{CHUNK_HEAD, EVENTS, FREE_MARK, ROWS};
+use crate::raw::{Found, RawChunk, chunk_at, open, read_all, to_numbers, whole_records};
+use crate::rows::{Row, RowsFile};
 
 /// Read at once.
 const PIECE: usize = 1 << 18;
@@ -51,10 +51,10 @@ pub struct Recording {
 /// Turns a recording into a trace, as far as it is there.
 pub struct Follow {
     events: Option<File>,
-    rows: Option<File>,
+    rows: RowsFile,
     folder: PathBuf,
-    rows_at: u64,
-    rows_damaged: bool,
+    /// Whether a chunk makes no sense.
+    is_damaged: bool,
     /// Where the next chunk begins.
     next_chunk: u64,
     chunks: Vec<Chunk>,
@@ -77,10 +77,9 @@ impl Follow {
     pub fn new(folder: &Path) -> io::Result<Follow> {
         Ok(Follow {
             events: None,
-            rows: None,
+            rows: RowsFile::new(folder.join(ROWS)),
             folder: folder.to_owned(),
-            rows_at: 0,
-            rows_damaged: false,
+            is_damaged: false,
             next_chunk: 0,
             chunks: Vec::new(),
             converter: Converter::new()?,
@@ -107,9 +106,6 @@ impl Follow {
 
     /// Reads some of what is new; whether there was anything, and there may be more.
     pub fn poll(&mut self) -> io::Result<bool> {
-        if self.rows.is_none() {
-            self.rows = open(&self.folder.join(ROWS), false)?;
-        }
         if self.events.is_none() {
             self.events = open(&self.folder.join(EVENTS), self.consumes)?;
         }
@@ -131,7 +127,7 @@ impl Follow {
         }
         self.read_rows()?;
         self.about.events = self.converter.events();
-        self.about.broken = self.converter.broken() + u64::from(self.rows_damaged);
+        self.about.broken = self.converter.broken() + u64::from(self.rows.is_damaged() || self.is_damaged);
         Ok(self.converter.events() != before || done > 0)
     }
 
@@ -199,30 +195,16 @@ impl Follow {
     /// The chunk that begins here and whether it is free; `None` if there is none yet.
     fn chunk_at(&mut self, start: u64) -> io::Result<Option<(Chunk, bool)>> {
         let Some(events) = &self.events else { return Ok(None) };
-        let mut head = [0; 32];
-        if !read_all(events, &mut head, start)? {
-            return Ok(None);
-        }
-        let mark = u64::from_le_bytes(head[..8].try_into().expect("eight bytes"));
-        // The mark was written last, so the rest is read again.
-        if !matches!(mark, CHUNK_MARK | FREE_MARK) || !read_all(events, &mut head, start)? {
-            return Ok(None);
-        }
-        let number = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().expect("eight bytes"));
-        let size = number(16);
-        if size <= CHUNK_HEAD as u64 || size > 1 << 30 {
-            self.rows_damaged = true;
-            return Ok(None);
-        }
-        let chunk = Chunk {
-            start,
-            number: number(24),
-            thread: number(8) as u32,
-            writer: 0,
-            at: start + CHUNK_HEAD as u64,
-            end: start + size,
-        };
-        Ok(Some((chunk, mark == FREE_MARK)))
+        Ok(match chunk_at(events, start)? {
+            Found::Nothing => None,
+            Found::Damage => {
+                self.is_damaged = true;
+                None
+            }
+            Found::Chunk(RawChunk { start, end, number, thread, is_free }) => {
+                Some((Chunk { start, number, thread, writer: 0, at: start + CHUNK_HEAD as u64, end }, is_free))
+            }
+        })
     }
 
     /// Has the agent use the chunk again.
@@ -275,69 +257,23 @@ impl Follow {
             }
             chunk.at += bytes.len() as u64;
             self.read_rows()?;
-            self.convert(chunk, numbers)?;
+            self.converter.chunk(chunk.thread, &mut chunk.writer, numbers)?;
             if whole.is_end {
                 return Ok(true);
             }
         }
     }
 
-    fn convert(&mut self, chunk: &mut Chunk, numbers: &[u64]) -> io::Result<()> {
-        if chunk.thread != 0 {
-            return self.converter.records(chunk.thread, numbers);
-        }
-        let mut start = 0;
-        let mut at = 0;
-        while at < numbers.len() {
-            let operation = record::operation(numbers[at]);
-            let Some(length) = record::length(operation) else { break };
-            if operation == record::WRITER {
-                self.converter.records(chunk.writer, &numbers[start..at])?;
-                chunk.writer = numbers[at + 1] as u32;
-                start = at + length;
-            }
-            at += length;
-        }
-        self.converter.records(chunk.writer, &numbers[start..])
-    }
-
     fn read_rows(&mut self) -> io::Result<()> {
-        let Some(rows) = &self.rows else { return Ok(()) };
-        if rows.metadata()?.len() == self.rows_at {
-            return Ok(());
-        }
-        let mut bytes = vec![0; PIECE];
-        let mut begun = Vec::new();
-        loop {
-            let read = rows.read_at(&mut bytes, self.rows_at + begun.len() as u64)?;
-            if read == 0 || self.rows_damaged {
-                return Ok(());
-            }
-            begun.extend_from_slice(&bytes[..read]);
-            let mut at = 0;
-            loop {
-                match take_row(&begun[at..]) {
-                    Taken::Row(row, length) => {
-                        at += length;
-                        if let Some(row) = row {
-                            self.converter.row(&row);
-                            note(&mut self.about, row);
-                        }
-                    }
-                    Taken::Cut => break,
-                    Taken::Damaged => {
-                        self.rows_damaged = true;
-                        break;
-                    }
-                }
-            }
-            self.rows_at += at as u64;
-            begun.drain(..at);
-        }
+        let (converter, about) = (&mut self.converter, &mut self.about);
+        self.rows.read(|row| {
+            converter.row(&row);
+            note(about, row);
+        })
     }
 }
 
-fn note(about: &mut Recording, row: Row) {
+pub(crate) fn note(about: &mut Recording, row: Row) {
     match row {
         Row::Note { text } => about.notes.push(text),
         Row::Classes { instrumented, failed } => (about.instrumented, about.failed) = (instrumented, failed),
@@ -345,52 +281,6 @@ fn note(about: &mut Recording, row: Row) {
         Row::Site { .. } => about.has_sites = true,
         _ => {}
     }
-}
-
-fn open(path: &Path, for_writing: bool) -> io::Result<Option<File>> {
-    match OpenOptions::new().read(true).write(for_writing).open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
-}
-
-/// False if the file ends before.
-fn read_all(file: &File, bytes: &mut [u8], at: u64) -> io::Result<bool> {
-    match file.read_exact_at(bytes, at) {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn to_numbers(bytes: &[u8], numbers: &mut Vec<u64>) {
-    numbers.clear();
-    numbers.extend(bytes.chunks_exact(8).map(|eight| u64::from_le_bytes(eight.try_into().expect("eight bytes"))));
-}
-
-struct Whole {
-    longs: usize,
-    /// Whether the chunk's last record comes next.
-    is_end: bool,
-}
-
-/// How much of the numbers are whole records.
-fn whole_records(numbers: &[u64]) -> Whole {
-    let mut at = 0;
-    while at < numbers.len() && numbers[at] != 0 {
-        let operation = record::operation(numbers[at]);
-        // One that makes no sense is taken along, so that it is counted, with all behind it.
-        let Some(length) = record::length(operation) else { return Whole { longs: numbers.len(), is_end: true } };
-        if operation == record::END_OF_CHUNK {
-            return Whole { longs: at, is_end: true };
-        }
-        if at + length > numbers.len() {
-            break;
-        }
-        at += length;
-    }
-    Whole { longs: at, is_end: false }
 }
 
 /// A recording that is read as a binary trace while it is made.

@@ -1,4 +1,4 @@
-//! The two files of a recording.
+//! The files of a recording.
 //!
 //! `events` is a sequence of chunks, each of one thread, or of several threads that take turns. A chunk is a head and
 //! records; a record is one to five 64-bit numbers, little-endian, and is there once its first number is not 0: it is
@@ -9,6 +9,8 @@
 pub const EVENTS: &str = "events";
 /// The file of rows.
 pub const ROWS: &str = "rows";
+/// The trace that the agent writes itself, if it was told to.
+pub const PACKED: &str = "packed";
 
 /// Bytes before a chunk's first record.
 pub const CHUNK_HEAD: usize = 64;

@@ -9,11 +9,17 @@ mod convert;
 mod follow;
 mod layout;
 mod options;
+mod pack;
+mod packed;
+mod raw;
 mod record;
 mod rows;
+mod unpack;
 
 pub use convert::Converter;
 pub use follow::{Follow, Live, Recording};
-pub use layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, ROWS, chunk_head};
+pub use layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, PACKED, ROWS, chunk_head};
 pub use options::{Options, OptionsError};
+pub use packed::{Keeper, PACKED_MAGIC, UNKNOWN_SEGMENT, packed_header, records_block, rows_block};
 pub use rows::{Row, put_row};
+pub use unpack::{Source, Unpacked};

@@ -20,6 +20,8 @@ pub struct Options {
     pub limit: u64,
     /// Most bytes of records that wait to be read by somebody who gives their space back; 0 is no limit.
     pub backlog: u64,
+    /// Whether the agent writes the trace itself, with its records packed.
+    pub packs: bool,
     /// Whether each JVM asks for a plan in its folder, and waits for it before the application starts.
     pub waits_for_plan: bool,
 }
@@ -50,6 +52,7 @@ impl Options {
                 "include" => options.include.push(value()?),
                 "exclude" => options.exclude.push(value()?),
                 "no-filter" => options.no_filter = true,
+                "pack" => options.packs = true,
                 "plan" => match value()?.as_str() {
                     "wait" => options.waits_for_plan = true,
                     other => return Err(OptionsError(format!("`{other}` is no way to get a plan"))),
@@ -89,6 +92,9 @@ impl fmt::Display for Options {
         }
         if self.backlog != 0 {
             write!(f, ",backlog={}", self.backlog)?;
+        }
+        if self.packs {
+            f.write_str(",pack")?;
         }
         if self.waits_for_plan {
             f.write_str(",plan=wait")?;
@@ -139,6 +145,7 @@ mod tests {
             no_filter: true,
             limit: 77,
             backlog: 78,
+            packs: true,
             waits_for_plan: true,
         };
         let text = options.to_string();

@@ -44,13 +44,13 @@ pub(crate) struct Record<'a> {
 
 /// How many numbers a record of this operation has, the first included. `None` if there is no such operation.
 #[inline]
-pub(crate) fn length(operation: u8) -> Option<usize> {
+pub(crate) const fn length(operation: u8) -> Option<usize> {
     Some(match operation {
         // Object, then the replaced word, then the reads since.
-        FIELD..ELEMENT => 2 + usize::from((operation - FIELD) % 3),
+        FIELD..ELEMENT => 2 + ((operation - FIELD) % 3) as usize,
         // An element has its index, too.
-        ELEMENT..CONTENTS => 3 + usize::from((operation - ELEMENT) % 3),
-        CONTENTS..=LAST_ACCESS => 2 + usize::from((operation - CONTENTS) % 3),
+        ELEMENT..CONTENTS => 3 + ((operation - ELEMENT) % 3) as usize,
+        CONTENTS..=LAST_ACCESS => 2 + ((operation - CONTENTS) % 3) as usize,
         ACQUIRE..VOLATILE => 3,
         VOLATILE..=LAST_SYNC => 4,
         THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER | NEW => 2,

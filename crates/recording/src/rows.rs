@@ -3,6 +3,13 @@
 //! A row is its length (4 bytes, little-endian), its kind (1 byte), and its fields: numbers of 4 bytes, texts with their
 //! length before them. Texts are as the JVM gives them and may be any bytes.
 
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+use crate::raw::open;
+
 /// One row.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Row {
@@ -103,6 +110,69 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     }
     put_number(out, end as u32);
     out.extend_from_slice(&text.as_bytes()[..end]);
+}
+
+/// The file of rows, read as far as it is there.
+pub(crate) struct RowsFile {
+    path: PathBuf,
+    file: Option<File>,
+    at: u64,
+    is_damaged: bool,
+}
+
+impl RowsFile {
+    /// Read at once.
+    const PIECE: usize = 1 << 18;
+
+    /// The file need not be there yet.
+    pub(crate) fn new(path: PathBuf) -> RowsFile {
+        RowsFile { path, file: None, at: 0, is_damaged: false }
+    }
+
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.is_damaged
+    }
+
+    /// Hands out the rows that are new.
+    pub(crate) fn read(&mut self, mut take: impl FnMut(Row)) -> io::Result<()> {
+        if self.file.is_none() {
+            self.file = open(&self.path, false)?;
+        }
+        let Some(file) = &self.file else { return Ok(()) };
+        if file.metadata()?.len() == self.at {
+            return Ok(());
+        }
+        let mut bytes = vec![0; RowsFile::PIECE];
+        let mut begun = Vec::new();
+        loop {
+            let read = file.read_at(&mut bytes, self.at + begun.len() as u64)?;
+            if read == 0 || self.is_damaged {
+                return Ok(());
+            }
+            begun.extend_from_slice(&bytes[..read]);
+            let (at, is_damaged) = take_rows(&begun, &mut take);
+            self.is_damaged = is_damaged;
+            self.at += at as u64;
+            begun.drain(..at);
+        }
+    }
+}
+
+/// Hands out the whole rows that some bytes begin with: how many bytes these were, and whether the rest is damaged.
+pub(crate) fn take_rows(bytes: &[u8], mut take: impl FnMut(Row)) -> (usize, bool) {
+    let mut at = 0;
+    loop {
+        match take_row(&bytes[at..]) {
+            Taken::Row(row, length) => {
+                at += length;
+                if let Some(row) = row {
+                    take(row);
+                }
+            }
+            Taken::Cut => return (at, false),
+            Taken::Damaged => return (at, true),
+        }
+    }
 }
 
 /// What the start of some bytes is.

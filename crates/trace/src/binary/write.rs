@@ -163,6 +163,17 @@ impl<W: Write> StreamWriter<W> {
         Ok(())
     }
 
+    /// Writes a chunk that readers take for a damaged one, in the place of events that were lost before they came here.
+    pub fn damage(&mut self, events: u32) -> io::Result<()> {
+        self.output.pending.clear();
+        put_chunk(&mut self.output.pending, Head { kind: Kind::Stream, stream: 0, events }, &[]);
+        // The checksum, which stands last where there is no payload.
+        if let Some(last) = self.output.pending.last_mut() {
+            *last = !*last;
+        }
+        self.output.output.write_all(&self.output.pending)
+    }
+
     /// Where the finished chunks went.
     pub fn output(&mut self) -> &mut W {
         &mut self.output.output
