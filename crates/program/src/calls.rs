@@ -74,7 +74,7 @@ pub struct Calls {
 
 impl Calls {
     pub fn of(program: &Program, kind: CallGraph) -> Calls {
-        let hierarchy = Hierarchy::of(program);
+        let (hierarchy, numbered) = rayon::join(|| Hierarchy::of(program), || Numbered::of(&program.mentions));
         let mut calls = Calls {
             hierarchy,
             models: Models::new(&program.names),
@@ -88,7 +88,7 @@ impl Calls {
             modelled: FxHashMap::default(),
             behind: Vec::new(),
         };
-        calls.connect(program);
+        calls.connect(program, numbered);
         calls.behind = behind_interfaces(program, &calls);
         calls
     }
@@ -253,21 +253,8 @@ impl Calls {
         self.kind == CallGraph::Hierarchy || header.access.is_public() || self.made.contains(&header.name)
     }
 
-    fn connect(&mut self, program: &Program) {
-        let mut distinct: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
-        let mut list = Vec::new();
-        // The calls of all methods, by number; and where those of each method begin.
-        let (mut numbers, mut starts) = (Vec::new(), Vec::with_capacity(self.mentions.len()));
-        for mentions in self.mentions.iter() {
-            starts.push(numbers.len());
-            numbers.extend(mentions.calls.iter().map(|call| {
-                *distinct.entry(*call).or_insert_with(|| {
-                    list.push(*call);
-                    list.len() as u32 - 1
-                })
-            }));
-        }
-        drop(distinct);
+    fn connect(&mut self, program: &Program, numbered: Numbered) {
+        let Numbered { list, numbers, starts } = numbered;
         let targets: Vec<Targets> =
             list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect();
         let mut called: FxHashSet<MethodName> = FxHashSet::default();
@@ -297,6 +284,34 @@ impl Calls {
         self.callers = Edges::reversed(&callees);
         self.callees = Edges::of_lists(&callees);
         self.resolved = list.into_iter().zip(targets).collect();
+    }
+}
+
+/// The calls of all methods, by number.
+struct Numbered {
+    /// Each call once.
+    list: Vec<(CallKind, MethodName)>,
+    /// The numbers of the calls, method by method; and where those of each method begin.
+    numbers: Vec<u32>,
+    starts: Vec<usize>,
+}
+
+impl Numbered {
+    fn of(mentions: &[Mentions]) -> Numbered {
+        let count = mentions.iter().map(|mentions| mentions.calls.len()).sum();
+        let mut distinct: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
+        let mut list = Vec::new();
+        let (mut numbers, mut starts) = (Vec::with_capacity(count), Vec::with_capacity(mentions.len()));
+        for mentions in mentions {
+            starts.push(numbers.len());
+            numbers.extend(mentions.calls.iter().map(|call| {
+                *distinct.entry(*call).or_insert_with(|| {
+                    list.push(*call);
+                    list.len() as u32 - 1
+                })
+            }));
+        }
+        Numbered { list, numbers, starts }
     }
 }
 

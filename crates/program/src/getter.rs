@@ -23,15 +23,15 @@ pub(crate) struct Getters {
 impl Getters {
     pub(crate) fn find(program: &Program) -> Getters {
         let mut known: FxHashMap<Symbol, bool> = FxHashMap::default();
-        let candidates: FxHashSet<MethodId> = program
+        let candidates: Vec<bool> = program
             .methods()
-            .filter(|method| {
-                let own = program.method(*method);
+            .map(|method| {
+                let own = program.method(method);
                 own.has_code && *known.entry(own.descriptor).or_insert_with(|| returns_lock(program, own.descriptor))
             })
             .collect();
         let found = program.visit_bodies(
-            |method| candidates.contains(&method),
+            |method| candidates[method.index()],
             |method, body| Some((method, returned(program, &body)?)),
         );
         let mut getters = Getters::default();

@@ -1,10 +1,11 @@
 //! The whole program: what a detector may ask beyond one method.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use classfile::CallKind;
 use location::FieldName;
+use rustc_hash::FxHashMap;
 
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
@@ -12,7 +13,7 @@ use crate::captured::Captured;
 use crate::class::{ClassId, MethodId, Program, Unreadable};
 use crate::cover::Cover;
 use crate::ir::Body;
-use crate::latch::Signal;
+use crate::latch::Signals;
 use crate::outlines::{OutlineCache, Outlines};
 use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
@@ -53,7 +54,9 @@ pub struct Ground<'p> {
     captured: OnceLock<Arc<Captured>>,
     interface_callers: OnceLock<InterfaceCallers>,
     answers: Answers,
-    pub(crate) signals: OnceLock<Vec<Signal>>,
+    pub(crate) signals: OnceLock<Signals>,
+    /// Of two methods: whether calls lead from the first to the second, where that was asked.
+    pub(crate) reaching: Mutex<FxHashMap<(MethodId, MethodId), bool>>,
     summarised: OnceLock<Summarised>,
 }
 
@@ -78,6 +81,7 @@ impl<'p> Ground<'p> {
             interface_callers: OnceLock::new(),
             answers: Answers::new(program),
             signals: OnceLock::new(),
+            reaching: Mutex::default(),
             summarised: OnceLock::new(),
         }
     }

@@ -4,11 +4,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use location::{FieldName, Site};
+use location::{FieldName, Site, Symbol};
 use program::model;
 use program::outline::{Action, Member, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
 use program::{Cover, FieldId, Ground, MethodId, Variable, Variables};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -47,6 +48,17 @@ pub(super) struct Relations<'r> {
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
 }
 
+/// What a first look at a pair shows.
+#[derive(Default)]
+struct Look {
+    /// The fields that it is about, ...
+    fields: Vec<FieldId>,
+    /// ... and those that lead to what it touches and locks.
+    holders: Vec<FieldId>,
+    /// Whether its sections may belong together.
+    is_kept: bool,
+}
+
 impl<'r> Relations<'r> {
     /// Looks at the candidates twice: which sections belong together is seen from the methods that they are in; who else
     /// touches the data is asked only of those that do.
@@ -62,32 +74,26 @@ impl<'r> Relations<'r> {
             users: BTreeMap::new(),
             together: FxHashMap::default(),
         };
+        let looked: Vec<Option<Look>> = candidates.par_iter().map(|candidate| relations.look(candidate)).collect();
         let mut fields: FxHashSet<FieldId> = FxHashSet::default();
         let mut holders: FxHashSet<FieldId> = FxHashSet::default();
         let mut kept: Vec<&Candidate<'_>> = Vec::new();
-        for candidate in candidates {
-            let Some(sides) = relations.sides(candidate.witness) else { continue };
-            let stakes = relations.stakes(candidate, &sides);
-            fields.extend(stakes.variables.iter().map(|variable| variable.field()));
-            // Parts of one thing that are written one after the other: sections elsewhere tell whether they are.
-            let is_split = stakes.is_empty() && relations.writes_parts(candidate.witness, &sides);
-            if is_split {
-                let touched = [sides.first, sides.second].map(|section| relations.touched(&sides, section));
-                fields.extend(touched.iter().flatten().map(|variable| variable.field()));
-            }
-            if is_split || !stakes.is_empty() {
+        for (candidate, look) in candidates.iter().zip(looked) {
+            let Some(look) = look else { continue };
+            fields.extend(look.fields);
+            holders.extend(look.holders);
+            if look.is_kept {
                 kept.push(candidate);
-                for (_, access) in sides.accesses(sides.first).chain(sides.accesses(sides.second)) {
-                    holders.extend(access.base.steps.iter().filter_map(|step| relations.field_of(step)));
-                }
-                let lock = &sides.summary.sections[sides.first].lock;
-                holders.extend(lock.steps.iter().filter_map(|step| relations.field_of(step)));
             }
         }
+        // Most code names no such field, and that is told by the plain name.
+        let names = fields.iter().chain(&holders).map(|field| program.field(*field).name);
+        let names: FxHashSet<Symbol> = names.collect();
         let mut users: BTreeMap<FieldId, Vec<MethodId>> = BTreeMap::new();
         let mut known: FxHashMap<FieldName, Option<FieldId>> = FxHashMap::default();
         for method in program.methods() {
-            for field in calls.reads(method).iter().chain(calls.writes(method)) {
+            let touched = calls.reads(method).iter().chain(calls.writes(method));
+            for field in touched.filter(|field| names.contains(&field.name)) {
                 let field = *known.entry(*field).or_insert_with(|| {
                     let field = program.resolve_field(*field);
                     field.filter(|field| fields.contains(field) || holders.contains(field))
@@ -119,6 +125,29 @@ impl<'r> Relations<'r> {
         relations.together = relations.views(&fields);
         relations.owning = relations.owning(holders);
         relations
+    }
+
+    /// What a pair is about, as far as its own methods show.
+    fn look(&self, candidate: &Candidate<'_>) -> Option<Look> {
+        let sides = self.sides(candidate.witness)?;
+        let stakes = self.stakes(candidate, &sides);
+        let mut look = Look::default();
+        look.fields.extend(stakes.variables.iter().map(|variable| variable.field()));
+        // Parts of one thing that are written one after the other: sections elsewhere tell whether they are.
+        let is_split = stakes.is_empty() && self.writes_parts(candidate.witness, &sides);
+        if is_split {
+            let touched = [sides.first, sides.second].map(|section| self.touched(&sides, section));
+            look.fields.extend(touched.iter().flatten().map(|variable| variable.field()));
+        }
+        look.is_kept = is_split || !stakes.is_empty();
+        if look.is_kept {
+            for (_, access) in sides.accesses(sides.first).chain(sides.accesses(sides.second)) {
+                look.holders.extend(access.base.steps.iter().filter_map(|step| self.field_of(step)));
+            }
+            let lock = &sides.summary.sections[sides.first].lock;
+            look.holders.extend(lock.steps.iter().filter_map(|step| self.field_of(step)));
+        }
+        Some(look)
     }
 
     /// What is to be said of a pair; `None` if nothing.
@@ -159,10 +188,10 @@ impl<'r> Relations<'r> {
             return None;
         }
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
-        let is_far = witness.calls.len() > MAX_CONTEXT_CALLS;
         let is_own = is_own_step(self.analysis, witness);
         let is_by_name = is_own && open.iter().all(|variable| self.is_covered_by_name(witness, &sides, *variable));
-        let is_style = is_far || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
+        let is_style =
+            is_far(witness) || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
         Some(Judgement {
             is_style,
             is_weak: stakes.is_weak || is_by_name && !stakes.has_unnamed,
@@ -230,7 +259,7 @@ impl<'r> Relations<'r> {
             }
         };
         let is_own = is_own_step(self.analysis, witness);
-        if is_own && !self.is_look_then_write(witness) {
+        if is_own && !is_look_then_write(self.analysis, witness) {
             return stakes;
         }
         if !sides.is_validated(program) {
@@ -247,19 +276,6 @@ impl<'r> Relations<'r> {
         }
         add(&mut stakes, &sides.read_back(program));
         stakes
-    }
-
-    /// Of two operations of an object that synchronizes itself: the first only looks, and the second does not look again.
-    fn is_look_then_write(&self, witness: &Witness) -> bool {
-        let access = |via: Via| {
-            let (method, via) = bottom(self.analysis, witness.pair.method, via);
-            let Via::Library { call } = via else { return None };
-            let site = self.analysis.skeleton(method)?.calls.get(call as usize)?;
-            let model = self.analysis.calls.model(self.analysis.program, site.method, site.method.class)?;
-            Some(model.access)
-        };
-        access(witness.pair.first) == Some(model::Access::Read)
-            && matches!(access(witness.pair.second), Some(model::Access::Write | model::Access::Read))
     }
 
     fn sides(&self, witness: &Witness) -> Option<Sides<'_>> {
@@ -412,6 +428,24 @@ fn is_hidden(analysis: &Analysis<'_>, method: MethodId) -> bool {
     let program = analysis.program;
     let access = program.method(method).access;
     !(access.is_public() || access.is_protected()) || !program.header(program.class_of(method)).access.is_public()
+}
+
+/// Whether the context is too far up to say that the pair was meant to be atomic.
+fn is_far(witness: &Witness) -> bool {
+    witness.calls.len() > MAX_CONTEXT_CALLS
+}
+
+/// Of two operations of an object that synchronizes itself: the first only looks, and the second does not look again.
+fn is_look_then_write(analysis: &Analysis<'_>, witness: &Witness) -> bool {
+    let access = |via: Via| {
+        let (method, via) = bottom(analysis, witness.pair.method, via);
+        let Via::Library { call } = via else { return None };
+        let site = analysis.skeleton(method)?.calls.get(call as usize)?;
+        let model = analysis.calls.model(analysis.program, site.method, site.method.class)?;
+        Some(model.access)
+    };
+    access(witness.pair.first) == Some(model::Access::Read)
+        && matches!(access(witness.pair.second), Some(model::Access::Write | model::Access::Read))
 }
 
 /// The methods that the sections of candidates are in, and what those call.

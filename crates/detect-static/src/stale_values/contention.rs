@@ -25,7 +25,7 @@ pub(super) fn is_contended(
 ) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
     if let Variable::Field(field) = variable
-        && whole.summaries.holdings.is_handled(whole.program, field)
+        && whole.summaries.holdings.is_handled(field)
     {
         // Who writes by way of a handle does not name the field.
         let here = threads.of_method(method);

@@ -153,7 +153,7 @@ impl Looking<'_> {
             }
             _ => match self.variable(access) {
                 Some(Variable::Field(field)) => {
-                    !self.whole.summaries.holdings.is_handled(self.whole.program, field)
+                    !self.whole.summaries.holdings.is_handled(field)
                         && self.whole.sharings().field(field).is_some_and(|sharing| !sharing.is_shared())
                 }
                 _ => false,

@@ -204,7 +204,7 @@ impl Looking<'_> {
     }
 
     fn is_handled(&self, field: FieldId) -> bool {
-        self.whole.summaries.holdings.is_handled(self.whole.program, field)
+        self.whole.summaries.holdings.is_handled(field)
     }
 
     /// Whether it is the contents of a container that would lock if nobody shared it, too.

@@ -1,5 +1,7 @@
 //! The way of a process to an event.
 
+use std::sync::PoisonError;
+
 use rustc_hash::FxHashSet;
 
 use super::MAX_DEPTH;
@@ -72,7 +74,18 @@ impl Whole<'_> {
         events.map(|(index, _)| EventId(index as u32)).collect()
     }
 
+    /// Whether calls lead from one method to another one. The same few are asked again for each access in between.
     fn reaches(&self, from: MethodId, to: MethodId) -> bool {
+        let known = || self.reaching.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reaches) = known().get(&(from, to)) {
+            return *reaches;
+        }
+        let reaches = self.find_way(from, to);
+        known().insert((from, to), reaches);
+        reaches
+    }
+
+    fn find_way(&self, from: MethodId, to: MethodId) -> bool {
         let mut seen: FxHashSet<MethodId> = FxHashSet::default();
         let mut pending = vec![from];
         while let Some(method) = pending.pop() {

@@ -7,7 +7,7 @@
 mod frames;
 mod made;
 
-use location::MethodName;
+use location::{ClassName, MethodName};
 
 use frames::Frame;
 use made::Latch;
@@ -30,6 +30,16 @@ pub(crate) enum Kind {
     Future,
 }
 
+/// The classes of these objects, and what they are.
+const CLASSES: [&str; 5] = [
+    "java/util/concurrent/CountDownLatch",
+    "java/util/concurrent/CyclicBarrier",
+    "java/util/concurrent/Phaser",
+    "java/util/concurrent/Semaphore",
+    "java/util/concurrent/CompletableFuture",
+];
+const KINDS: [Kind; 5] = [Kind::Latch, Kind::Barrier, Kind::Phaser, Kind::Semaphore, Kind::Future];
+
 /// What a call does with one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Role {
@@ -50,6 +60,13 @@ pub(crate) struct Signal {
     in_loop: bool,
 }
 
+/// All calls of a program that signal, or tell who will.
+pub(crate) struct Signals {
+    list: Vec<Signal>,
+    /// By entry: whether a process of it comes to one of them.
+    comes: Vec<bool>,
+}
+
 /// A call that waits.
 #[derive(Clone, Copy)]
 struct Wait {
@@ -60,8 +77,7 @@ struct Wait {
 impl Whole<'_> {
     /// Whether a process comes to an event only after all processes of another entry have done one.
     pub fn is_latched(&self, process: EntryId, at: At, other: EntryId, done: At) -> bool {
-        let threads = self.threads();
-        if !self.signals().iter().any(|signal| threads.of_method(signal.at.method).contains(&other)) {
+        if !self.all_signals().comes[other.index()] {
             return false;
         }
         let waits = self.waits_before(process, at, other);
@@ -253,10 +269,13 @@ impl Whole<'_> {
     }
 
     /// All calls of the program that signal, or tell who will.
-    fn find_signals(&self) -> Vec<Signal> {
+    fn find_signals(&self) -> Signals {
         let mut found = Vec::new();
+        let names = &self.program.names;
+        let classes: Vec<ClassName> = CLASSES.iter().filter_map(|name| names.lookup(name)).map(ClassName).collect();
         for method in self.program.methods() {
-            if !self.calls.made_by(method).iter().any(|(_, called)| self.role(*called).is_some()) {
+            let mut made = self.calls.made_by(method).iter().filter(|(_, called)| classes.contains(&called.class));
+            if !made.any(|(_, called)| self.role(*called).is_some()) {
                 continue;
             }
             for (index, event) in
@@ -271,20 +290,18 @@ impl Whole<'_> {
                 }
             }
         }
-        found
+        let mut comes = vec![false; self.threads().entries().len()];
+        for entry in found.iter().flat_map(|signal| self.threads().of_method(signal.at.method)) {
+            comes[entry.index()] = true;
+        }
+        Signals { list: found, comes }
     }
 
     /// What a call does with a latch or the like.
     fn role(&self, called: MethodName) -> Option<(Kind, Role)> {
         let names = &self.program.names;
-        let kind = match names.text(called.class.0).strip_prefix("java/util/concurrent/")? {
-            "CountDownLatch" => Kind::Latch,
-            "CyclicBarrier" => Kind::Barrier,
-            "Phaser" => Kind::Phaser,
-            "Semaphore" => Kind::Semaphore,
-            "CompletableFuture" => Kind::Future,
-            _ => return None,
-        };
+        let class = names.text(called.class.0);
+        let kind = KINDS[CLASSES.iter().position(|name| *name == class)?];
         let (name, descriptor) = (names.text(called.name), names.text(called.descriptor));
         let role = match (kind, name) {
             // A semaphore is a lock in general.
@@ -304,8 +321,12 @@ impl Whole<'_> {
     }
 
     /// All calls of the program that signal; found when they are first asked for.
-    fn signals(&self) -> &[Signal] {
+    fn all_signals(&self) -> &Signals {
         self.signals.get_or_init(|| self.find_signals())
+    }
+
+    fn signals(&self) -> &[Signal] {
+        &self.all_signals().list
     }
 }
 

@@ -174,7 +174,7 @@ pub struct Source {
 }
 
 /// All origins of a value, sorted by origin, each once.
-pub type Sources = SmallVec<[Source; 2]>;
+pub type Sources = SmallVec<[Source; 1]>;
 
 /// What an access touches: a field, a static field, the elements of an array, the state of a library object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use classfile::CallKind;
 use location::{ClassName, FieldName, MethodName};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::handle::{Handles, handles};
@@ -36,6 +37,8 @@ pub struct Holdings {
     kept: FxHashMap<FieldId, u16>,
     pub(super) twins: Twins,
     handles: Handles,
+    /// Fields that are touched through a field updater or `VarHandle`, too.
+    handled: FxHashSet<FieldId>,
     captured: Arc<Captured>,
     /// By parameter: what all callers give, where they agree.
     parameters: FxHashMap<(MethodId, u16), Holding>,
@@ -54,41 +57,26 @@ impl Holdings {
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
         let mut kept = FxHashMap::default();
-        for (method, outline) in program.methods().filter_map(|method| Some((method, (giving.outline)(method)?))) {
-            for event in &outline.events {
-                if let Some(position) = asked_of_parameter(&event.action) {
-                    called.insert((method, position));
+        let methods: Vec<MethodId> = program.methods().collect();
+        let found: Vec<Found> = methods
+            .into_par_iter()
+            .with_min_len(LOOKED_AT_ONCE)
+            .fold(Found::default, |mut found, method| {
+                if let Some(outline) = (giving.outline)(method) {
+                    found.look(asking, &giving, method, outline);
                 }
-                let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
-                else {
-                    continue;
-                };
-                let Some(field) = program.resolve_field(*field) else { continue };
-                let is_new = |object: &Object| match *object {
-                    Object::Parameter(position) => giving.is_given_new(method, position),
-                    _ => !is_foreign(outline, object),
-                };
-                if !foreign.contains(&field) && !stored.objects.iter().all(is_new) {
+                found
+            })
+            .collect();
+        for part in found {
+            called.extend(part.called);
+            for Stored { field, is_foreign, kept: position, holding } in part.stored {
+                if is_foreign {
                     foreign.insert(field);
                 }
-                if let [Object::Parameter(position)] = *stored.objects.as_slice()
-                    && has_one_constructor(program, field)
-                {
+                if let Some(position) = position {
                     kept.insert(field, position);
                 }
-                let holding = match (stored.made, stored.name.start) {
-                    (Some(class), _) => Holding { class: Some(class), section: None },
-                    (None, Start::Result(call)) if stored.name.steps.is_empty() => outline
-                        .events
-                        .get(call.index())
-                        .map(|call| made_by(program, calls, &call.action))
-                        .unwrap_or_default(),
-                    _ => Holding::default(),
-                };
-                let holding = match holding {
-                    Holding { class: None, section: None } => asking.objects(method, &stored.objects, MAX_DEPTH),
-                    known => known,
-                };
                 agree(&mut fields, field, holding);
             }
         }
@@ -113,7 +101,9 @@ impl Holdings {
         });
         let parameters = parameters.filter(|(_, given)| *given != Holding::default()).collect();
         let twins = Twins::of(program, calls, &giving.outline, &kept);
-        Holdings { fields, foreign, kept, twins, handles: handles(program, calls), captured, parameters }
+        let handles = handles(program, calls);
+        let handled = handles.values().filter_map(|handled| program.resolve_field(*handled)).collect();
+        Holdings { fields, foreign, kept, twins, handles, handled, captured, parameters }
     }
 
     /// What a method is given for a parameter.
@@ -142,8 +132,8 @@ impl Holdings {
     }
 
     /// Whether a field is touched through a field updater or `VarHandle`, too.
-    pub fn is_handled(&self, program: &Program, field: FieldId) -> bool {
-        self.handles.values().any(|handled| program.resolve_field(*handled) == Some(field))
+    pub fn is_handled(&self, field: FieldId) -> bool {
+        self.handled.contains(&field)
     }
 
     /// The parameter of the constructor that a field keeps as it is, as long as its object lives.
@@ -169,6 +159,71 @@ impl Holdings {
 
     pub fn get(&self, program: &Program, field: FieldName) -> Holding {
         program.resolve_field(field).and_then(|field| self.fields.get(&field).copied()).unwrap_or_default()
+    }
+}
+
+/// A thread looks at so many methods at least before it hands over what it has found.
+const LOOKED_AT_ONCE: usize = 1_000;
+
+/// What some methods store to fields.
+#[derive(Default)]
+struct Found {
+    /// Parameters that are called.
+    called: Vec<(MethodId, u16)>,
+    stored: Vec<Stored>,
+}
+
+/// Something that is stored to a field.
+struct Stored {
+    field: FieldId,
+    /// Somebody else may have it, too.
+    is_foreign: bool,
+    /// The parameter of the only constructor that it is.
+    kept: Option<u16>,
+    holding: Holding,
+}
+
+impl Found {
+    fn look<'o>(
+        &mut self,
+        asking: Asking<'_>,
+        giving: &Giving<'_, impl Fn(MethodId) -> Option<&'o Outline>>,
+        method: MethodId,
+        outline: &Outline,
+    ) {
+        let Asking { program, calls, .. } = asking;
+        for event in &outline.events {
+            if let Some(position) = asked_of_parameter(&event.action) {
+                self.called.push((method, position));
+            }
+            let Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } = &event.action
+            else {
+                continue;
+            };
+            let Some(field) = program.resolve_field(*field) else { continue };
+            let is_new = |object: &Object| match *object {
+                Object::Parameter(position) => giving.is_given_new(method, position),
+                _ => !is_foreign(outline, object),
+            };
+            let kept = match *stored.objects.as_slice() {
+                [Object::Parameter(position)] if has_one_constructor(program, field) => Some(position),
+                _ => None,
+            };
+            let holding = match (stored.made, stored.name.start) {
+                (Some(class), _) => Holding { class: Some(class), section: None },
+                (None, Start::Result(call)) if stored.name.steps.is_empty() => outline
+                    .events
+                    .get(call.index())
+                    .map(|call| made_by(program, calls, &call.action))
+                    .unwrap_or_default(),
+                _ => Holding::default(),
+            };
+            let holding = match holding {
+                Holding { class: None, section: None } => asking.objects(method, &stored.objects, MAX_DEPTH),
+                known => known,
+            };
+            self.stored.push(Stored { field, is_foreign: !stored.objects.iter().all(is_new), kept, holding });
+        }
     }
 }
 
@@ -219,11 +274,10 @@ fn agree(fields: &mut FxHashMap<FieldId, Holding>, field: FieldId, holding: Hold
 /// Whether a field is set once, by the only constructor of its class.
 fn has_one_constructor(program: &Program, field: FieldId) -> bool {
     let access = program.field(field).access;
-    let constructor = program.names.intern("<init>");
     let methods = program.methods_of(program.class_of_field(field));
     access.is_final()
         && !access.is_static()
-        && methods.filter(|method| program.method(*method).name == constructor).count() == 1
+        && methods.filter(|method| program.method(*method).name == program.roots.constructor).count() == 1
 }
 
 /// The objects that a body stores to fields; nulls are none.

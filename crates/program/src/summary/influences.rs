@@ -107,7 +107,7 @@ impl FromIterator<Compared> for Comparisons {
 pub(super) struct Gathering {
     /// The first set, as long as nothing else has come.
     first: Influences,
-    all: SmallVec<[Influence; 8]>,
+    all: SmallVec<[Influence; MAX_INFLUENCES]>,
 }
 
 impl Gathering {

@@ -35,7 +35,7 @@ use location::{ClassName, MethodName};
 use smallvec::SmallVec;
 
 use crate::lock::{LockKind, Mode};
-use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet, Start};
+use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet, Shared, Start};
 
 pub use explore::Met;
 pub use holding::{Holding, Holdings};
@@ -75,7 +75,7 @@ pub struct Influence {
 }
 
 /// Values that differ only if what they tell apart differs, too.
-pub type Keys = SmallVec<[Key; 1]>;
+pub type Keys = Shared<Key>;
 
 /// A place in the code that a summary remembers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -69,8 +69,11 @@ impl Graph {
             graph.callees.extend(called_by(callbacks, method));
             let own = program.class_of(method);
             let mentions = &calls.mentions[method.index()];
-            let touched = mentions.reads.iter().chain(&mentions.writes).filter_map(|field| program.class(field.class));
-            for class in touched.chain([own]) {
+            // Code mostly names fields of its own class, and of one other after the other.
+            let mut last = program.header(own).name;
+            let touched = mentions.reads.iter().chain(&mentions.writes);
+            let touched = touched.filter(|field| std::mem::replace(&mut last, field.class) != field.class);
+            for class in touched.filter_map(|field| program.class(field.class)).chain([own]) {
                 graph.callees.extend(by_class[class.0 as usize].filter(|found| *found != method));
             }
             if program.is_checked(own) && program.method(method).name == constructor {
