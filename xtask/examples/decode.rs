@@ -10,6 +10,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use classfile::archive::{ArchiveReader, Contents, Kind, ReadAt};
+use classfile::edit::ClassEditor;
 use classfile::{Class, ClassSource, Error};
 use location::Names;
 use program::{Known, Program, Sections, Settings, Whole};
@@ -139,29 +140,12 @@ fn whole(sources: Vec<ClassSource>) -> Vec<Result<(usize, usize), Error>> {
 
 /// Methods and instructions of a class, each instruction decoded and dropped.
 fn decode(source: &ClassSource) -> Result<(usize, usize), Error> {
-    use noak::reader::{Attribute, Class, Method, attributes::Code};
-
-    let class = Class::new(&source.bytes)?;
-    let pool = class.pool();
-    let mut methods = 0;
+    let class = ClassEditor::read(&source.bytes)?;
     let mut instructions = 0;
-    for method in class.methods() {
-        let method: Method<'_> = method?;
-        methods += 1;
-        for attribute in method.attributes() {
-            let attribute: Attribute<'_> = attribute?;
-            if pool.retrieve(attribute.name())?.as_bytes() != b"Code" {
-                continue;
-            }
-            let noak::reader::AttributeContent::Code(code) = attribute.read_content(pool)? else { continue };
-            let code: Code<'_> = code;
-            for instruction in code.raw_instructions() {
-                instruction?;
-                instructions += 1;
-            }
-        }
+    for method in 0..class.methods().len() {
+        instructions += class.code(method)?.map_or(0, |code| code.instructions().count());
     }
-    Ok((methods, instructions))
+    Ok((class.methods().len(), instructions))
 }
 
 /// The same with operands looked up in the constant pool and names interned, as an analysis wants them.
