@@ -78,7 +78,7 @@ fn a_killed_command_leaves_a_trace() {
     let id = child.id();
     let mut counted: usize = lines.next().unwrap().unwrap().parse().unwrap();
     let java = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
-    // The command looks for it a few times a second, and only then it is where it is to be.
+    // The command looks from time to time whether there is one, and only then it is where it is to be.
     while !trace.exists() {
         counted = lines.next().unwrap().unwrap().parse().unwrap();
     }
