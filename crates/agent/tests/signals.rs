@@ -76,11 +76,15 @@ fn a_killed_command_leaves_a_trace() {
     let mut child = command.args(Program::named("Endless").arguments()).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let id = child.id();
-    let counted: usize = lines.next().unwrap().unwrap().parse().unwrap();
+    let mut counted: usize = lines.next().unwrap().unwrap().parse().unwrap();
     let java = fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap();
+    // The command looks from time to time whether there is one, and only then it is where it is to be.
+    while !trace.exists() {
+        counted = lines.next().unwrap().unwrap().parse().unwrap();
+    }
     child.kill().unwrap();
     child.wait().unwrap();
-    // Records of a few more seconds, so that what was counted before is in chunks that are full.
+    // Some more records, so that what was counted before is in chunks that are full.
     let more = counted + 20_000;
     while lines.next().unwrap().unwrap().parse::<usize>().unwrap() < more {}
     assert!(Command::new("kill").args(["-9", java.trim()]).status().unwrap().success());

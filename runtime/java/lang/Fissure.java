@@ -300,7 +300,7 @@ public final class Fissure {
                 return;
             }
         }
-        FissureFilter.element(s, array, index, site, false);
+        FissureFilter.element(s, a, array, index, site, false);
     }
 
     @DontInline
@@ -313,7 +313,7 @@ public final class Fissure {
                 return;
             }
         }
-        FissureFilter.element(s, array, index, site, true);
+        FissureFilter.element(s, a, array, index, site, true);
     }
 
     /** What is written is a reference. */

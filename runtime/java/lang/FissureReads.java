@@ -22,6 +22,11 @@ class FissureReads extends FissureMore {
         super(key, id, type, next);
     }
 
+    /** Gives the lock back. Who takes it next sees what was done, and nobody has to wait until it is seen. */
+    final void unlock() {
+        U.putIntRelease(this, LOCK, 0);
+    }
+
     /** The reader's word, or 0. May be out of date unless the lock is held. */
     final long reader(int thread) {
         long word = first;

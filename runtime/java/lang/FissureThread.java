@@ -396,9 +396,10 @@ final class FissureThread extends FissureBuffer {
         tellLost();
         if (how == 0 && holdsLast(lock, turn)) {
             append(Fissure.RELEASE_LAST, 0, site);
-        } else {
-            append(Fissure.RELEASE + how, lock.type, site, lock.id, turn);
+            heldCount--;
+            return;
         }
+        append(Fissure.RELEASE + how, lock.type, site, lock.id, turn);
         unhold(lock);
     }
 
