@@ -20,6 +20,7 @@ mod compared;
 mod contention;
 mod counted;
 mod explain;
+mod granted;
 mod harmless;
 mod idioms;
 mod kept;
