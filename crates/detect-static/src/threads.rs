@@ -54,8 +54,12 @@ pub(crate) fn is_shared(ground: &Ground<'_>, variable: Variable) -> bool {
 
 /// Whether what is accessed is the object that the name starts with, or was made for it.
 pub(crate) fn is_part(whole: &Whole<'_>, access: &Access) -> bool {
+    are_parts(whole, &access.base.steps)
+}
+
+fn are_parts(whole: &Whole<'_>, steps: &[NameStep]) -> bool {
     let holdings = &whole.summaries.holdings;
-    access.base.steps.iter().all(|step| match step {
+    steps.iter().all(|step| match step {
         NameStep::Field(field) => holdings.is_own(whole.program, *field),
         NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => true,
     })
@@ -65,6 +69,13 @@ pub(crate) fn is_part(whole: &Whole<'_>, access: &Access) -> bool {
 /// field that each task has for itself.
 pub(crate) fn is_owned(whole: &Whole<'_>, method: MethodId, access: &Access) -> bool {
     let owned = whole.owned();
+    // What each task was given for itself was made elsewhere.
+    if let (Start::Parameter(0), [NameStep::Field(field), rest @ ..]) = (access.base.start, &*access.base.steps)
+        && are_parts(whole, rest)
+        && owned.is_field(*field)
+    {
+        return true;
+    }
     if !is_part(whole, access) {
         return false;
     }
@@ -77,11 +88,7 @@ pub(crate) fn is_owned(whole: &Whole<'_>, method: MethodId, access: &Access) -> 
         });
         return given.next().is_some_and(|argument| owned.is_given(method, access.event, argument));
     };
-    let is_kept = match access.base.steps.first() {
-        Some(NameStep::Field(field)) if position == 0 => owned.is_field(*field),
-        _ => false,
-    };
-    is_kept || owned.is_parameter(method, position, access.event)
+    owned.is_parameter(method, position, access.event)
 }
 
 /// Whether what is written to a variable is only read by people, and by no thread.

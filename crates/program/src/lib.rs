@@ -41,6 +41,7 @@ mod reflection;
 mod release;
 mod section;
 mod show;
+mod sign;
 mod texts;
 mod turns;
 mod values;

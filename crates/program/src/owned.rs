@@ -6,9 +6,10 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::class::{FieldId, MethodId};
-use crate::given::Given;
+use crate::given::{Given, Passed};
 use crate::outline::{Action, Argument, EventId, Member, NameStep, Object, Outline, Start};
 use crate::sharing::{FieldAccess, Part};
+use crate::thread::At;
 use crate::whole::Whole;
 use classfile::CallKind;
 
@@ -55,9 +56,13 @@ impl Owned<'_> {
     /// Whether all callers hand over what they have alone; parameters of theirs are added to `asked`.
     fn is_handed_in(&self, (method, position): Parameter, asked: &mut Vec<Parameter>) -> bool {
         let threads = self.whole.threads();
-        let is_entry = threads.entries().iter().any(|entry| entry.method == Some(method));
-        if is_entry || threads.open.binary_search(&method).is_ok() {
+        let mut entries = threads.entries().iter().filter(|entry| entry.method == Some(method)).peekable();
+        if threads.open.binary_search(&method).is_ok() {
             return false;
+        }
+        if entries.peek().is_some() {
+            let is_alone = |lambda: &At| self.whole.sharings().is_captured_alone(*lambda, position);
+            return entries.all(|entry| !entry.lambdas.is_empty() && entry.lambdas.iter().all(is_alone));
         }
         let (program, calls) = (self.whole.program, &self.whole.calls);
         let mut is_called = false;
@@ -114,7 +119,9 @@ impl Owned<'_> {
                 Object::New { register, .. } => !release.is_let_out(caller, register, at),
                 Object::Event(event) => {
                     self.is_of_thread(caller, event)
-                        || taken.contains(&event) && !release.is_passed_on(caller, &yielded, at)
+                        || self.is_of_own_field(caller, event)
+                        || (taken.contains(&event) || self.is_made_for_caller(caller, event))
+                            && !release.is_passed_on(caller, &yielded, at)
                 }
                 Object::Parameter(position) => {
                     let is_kept = !release.is_given_away(caller, position, at);
@@ -142,36 +149,90 @@ impl Owned<'_> {
         }
     }
 
-    /// Whether a call yields what a function has just made, whichever of those that it may be.
-    pub fn is_made_by_function(&self, method: MethodId, call: EventId) -> bool {
-        let program = self.whole.program;
-        let outline = self.whole.summaries.outline(method);
-        let Some(Action::Call { method: called, arguments, .. }) =
+    /// Whether a call yields what a method of the program has made for its caller, and has shown to nobody.
+    pub fn is_made_for_caller(&self, method: MethodId, call: EventId) -> bool {
+        let outline = self.whole.outlines().get(method);
+        let Some(Action::Call { kind, method: called, .. }) =
             outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action)
         else {
             return false;
         };
-        let class = program.names.text(called.class.0);
-        if !class.starts_with("java/util/function/") && class != "java/util/concurrent/Callable" {
+        let targets = self.whole.calls.targets(self.whole.program, *kind, *called);
+        let is_object = self.whole.program.names.text(called.descriptor).ends_with(';');
+        is_object && !targets.known().is_empty() && targets.known().iter().all(|target| self.is_new_from(*target))
+    }
+
+    /// Whether an event reads a field that the task has for itself, as it has what the field holds.
+    fn is_of_own_field(&self, method: MethodId, event: EventId) -> bool {
+        let outline = self.whole.outlines().get(method);
+        match outline.and_then(|outline| outline.events.get(event.index())).map(|event| &event.action) {
+            Some(Action::Read { base, member: Member::Field(field), .. }) => {
+                base.start == Start::Parameter(0) && base.steps.is_empty() && self.is_field(*field)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a call yields what a function has just made, whichever of those that it may be.
+    pub fn is_made_by_function(&self, method: MethodId, call: EventId) -> bool {
+        let program = self.whole.program;
+        let outline = self.whole.summaries.outline(method);
+        let Some(Action::Call { kind, method: called, arguments }) =
+            outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action)
+        else {
+            return false;
+        };
+        // An interface of the program that classes have, too, yields what their methods yield.
+        let targets = self.whole.calls.targets(program, *kind, *called);
+        let is_class = |target: &MethodId| !program.method(*target).access.is_abstract();
+        if *kind != CallKind::Interface || targets.known().iter().any(is_class) {
             return false;
         }
-        let given = Given {
-            program,
-            calls: &self.whole.calls,
-            summaries: &self.whole.summaries,
-            threads: self.whole.threads(),
-        };
-        let functions = match arguments.first().map(|function| (function.name.start, &*function.name.steps)) {
-            Some((Start::Parameter(position), [])) => given.to_parameter(method, position),
-            Some((_, [.., NameStep::Field(field)])) => given.to_field(*field),
-            _ => None,
-        };
-        functions.is_some_and(|functions| {
+        let Some(function) = arguments.first() else { return false };
+        self.functions(method, function).is_some_and(|functions| {
             functions.iter().all(|function| match function.object {
                 Object::Event(made) => self.is_maker(function.method, made),
                 _ => false,
             })
         })
+    }
+
+    /// The lambdas that a function may be, each where it is made; none if that is not known.
+    fn functions(&self, method: MethodId, function: &Argument) -> Option<Vec<Passed>> {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let given = Given { program, calls, summaries: &self.whole.summaries, threads: self.whole.threads() };
+        let is_lambda = |method: MethodId, object: &Object| {
+            let outline = self.whole.outlines().get(method);
+            matches!(object, Object::Event(made) if outline.is_some_and(|outline| {
+                matches!(outline.events[made.index()].action, Action::Lambda { .. })
+            }))
+        };
+        if !function.objects.is_empty() && function.objects.iter().all(|object| is_lambda(method, object)) {
+            return Some(function.objects.iter().map(|object| Passed { method, object: *object }).collect());
+        }
+        match (function.name.start, &*function.name.steps) {
+            (Start::Parameter(position), []) => given.to_parameter(method, position),
+            (_, [.., NameStep::Field(field)]) => given.to_field(*field).or_else(|| {
+                // Made where it is stored, and never another one.
+                let field = program.resolve_field(*field)?;
+                let is_write = |access: &&FieldAccess| access.is_write && access.part == Part::Itself;
+                let mut stored = Vec::new();
+                for write in self.whole.sharings().accesses(field).iter().filter(is_write) {
+                    let outline = self.whole.outlines().get(write.at.method)?;
+                    let Action::Write { stored: kept, .. } = &outline.events[write.at.event.index()].action else {
+                        return None;
+                    };
+                    let is_known = kept.objects.iter().all(|object| is_lambda(write.at.method, object));
+                    if !is_known || !write.is_initial && !program.field(field).access.is_final() {
+                        return None;
+                    }
+                    stored
+                        .extend(kept.objects.iter().map(|object| Passed { method: write.at.method, object: *object }));
+                }
+                Some(stored).filter(|stored| !stored.is_empty())
+            }),
+            _ => None,
+        }
     }
 
     /// Whether a lambda that is made at an event always yields a new object that nobody else has.
@@ -194,9 +255,10 @@ impl Owned<'_> {
     fn is_new_from(&self, method: MethodId) -> bool {
         let outline = self.whole.outlines().get(method);
         outline.is_some_and(|outline| {
-            outline.returned.iter().all(|object| {
-                matches!(object, Object::New { .. }) && self.whole.release().ways_out(method, *object).is_empty()
-            })
+            !outline.returned.is_empty()
+                && outline.returned.iter().all(|object| {
+                    matches!(object, Object::New { .. }) && self.whole.release().ways_out(method, *object).is_empty()
+                })
         })
     }
 
@@ -328,6 +390,8 @@ impl Owned<'_> {
             let is_own = match object {
                 Object::New { .. } => true,
                 Object::Event(event) => taken.contains(event),
+                // Whoever makes the task has made it for the task.
+                Object::Parameter(_) => self.whole.sharings().is_made_to_hold(write.at, *object),
                 _ => false,
             };
             is_own && self.whole.release().ways_out(method, *object).iter().all(|way| *way == write.at.event)

@@ -1,7 +1,9 @@
 //! Claims: a mark that one thread finds down and puts up in one step keeps others out of what only those write who have
 //! put it up, until it is down again. `synchronized (lock) { if (busy) return; busy = true; }`, a `compareAndSet` from one
-//! constant to another. One that nobody takes down lets one thread in.
+//! constant to another, a key that is added to a set of those that are in work. One that nobody takes down lets one thread
+//! in. Where a claim is granted, and to whom, is told in `granted.rs`.
 
+use program::model::State;
 use program::outline::{Action, Event, Member, Object, Start};
 use program::summary::{Access, AccessId, Influences, Root, Spot};
 use program::{Mode, Place, Variable};
@@ -11,11 +13,11 @@ use super::rules::{Looking, Stale, Use};
 use crate::threads::is_part;
 
 /// A mark that a method has found down and put up.
-struct Claim<'l> {
+pub(super) struct Claim<'l> {
     mark: Variable,
     /// The answer, and what puts it up.
     asked: AccessId,
-    up: &'l Access,
+    pub(super) up: &'l Access,
 }
 
 /// What a write does to a mark.
@@ -49,7 +51,7 @@ impl Looking<'_> {
                 let is_one_step = || up.is_compound && asked.event == up.event && asked.spot == up.spot;
                 let is_in_section = || {
                     !asked.is_write
-                        && comes_from(&up.control, id)
+                        && (comes_from(&up.control, id) || comes_from(&up.awaited, id))
                         && up.held.intersection(asked.held).iter().any(|section| {
                             self.summary.sections[section].mode == Mode::Exclusive
                                 && !up
@@ -98,10 +100,10 @@ impl Looking<'_> {
             }
         };
         access.event != claim.up.event
-            && self.is_after(claim, &access.control)
             && is_of_one_object(claim.up, access)
+            && is_of_one_key(claim.up, access)
             && is_part(self.whole, access)
-            && is_granted()
+            && (self.is_granted(claim, access.event) || self.is_after(claim, &access.control) && is_granted())
             && !self.summary.accesses.iter().any(is_down_before)
     }
 
@@ -110,9 +112,11 @@ impl Looking<'_> {
         self.is_by(place, |there, write| match there.moves(&write.spot) {
             // Who has put it up before is as alone as before.
             Some(Move::Up) => true,
-            Some(Move::Down) => {
-                there.claims().iter().any(|claim| claim.mark == mark && there.is_after(claim, &write.control))
-            }
+            Some(Move::Down) => there.claims().iter().any(|claim| {
+                claim.mark == mark
+                    && is_of_one_key(claim.up, write)
+                    && (there.is_after(claim, &write.control) || there.is_granted(claim, write.event))
+            }),
             None => false,
         })
     }
@@ -172,6 +176,11 @@ impl Looking<'_> {
                     [_, ..] if !is_number => Some(true),
                     _ => None,
                 };
+                // A key is in a map or set, or is not.
+                let is_kept = || {
+                    let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                    model.is_some_and(|model| model.state == State::Contents && model.key.is_some())
+                };
                 match (text(method.name), arguments.len()) {
                     ("compareAndSet", 3) => match (value(1)?, value(2)?) {
                         (false, true) => Some(Move::Up),
@@ -179,6 +188,8 @@ impl Looking<'_> {
                         _ => None,
                     },
                     ("set" | "getAndSet" | "lazySet" | "setRelease", 2) => value(1).map(up_if),
+                    ("putIfAbsent", 3) | ("add", 2) if is_kept() => Some(Move::Up),
+                    ("remove", 2 | 3) if is_kept() => Some(Move::Down),
                     _ => None,
                 }
             }
@@ -223,4 +234,9 @@ fn is_of_one_object(mark: &Access, access: &Access) -> bool {
         || mark.base.start == access.base.start
             && matches!(mark.base.start, Start::Parameter(0) | Start::Result(_))
             && !matches!(access.member, Member::Static(_))
+}
+
+/// Whether there is one mark for all keys, or what is touched stands under the key that was marked.
+fn is_of_one_key(mark: &Access, access: &Access) -> bool {
+    !mark.is_keyed || mark.keys.iter().any(|key| access.keys.contains(key))
 }

@@ -21,6 +21,7 @@ mod contention;
 mod counted;
 mod explain;
 mod functions;
+mod granted;
 mod harmless;
 mod idioms;
 mod kept;

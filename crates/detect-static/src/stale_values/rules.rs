@@ -1,7 +1,7 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
 use program::model::State;
-use program::outline::{Member, Name, Object, Start};
+use program::outline::{Member, Name, Object, OutlineSection, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary};
 use program::{Cover, HeldLock, LockKind, MethodId, Place, Relation, Variable, Whole};
 
@@ -217,7 +217,8 @@ impl Looking<'_> {
                 }
                 Start::Result(call)
                     if is_part(self.whole, access)
-                        && self.whole.owned().is_made_by_function(self.method, call)
+                        && (self.whole.owned().is_made_by_function(self.method, call)
+                            || self.whole.owned().is_made_for_caller(self.method, call))
                         && !self.whole.release().is_passed_on(self.method, &[call], access.event) =>
                 {
                     return None;
@@ -437,6 +438,19 @@ impl Looking<'_> {
             && self.whole.variables.writers(stale.written).iter().all(is_made_of_it)
     }
 
+    /// Locks that are held over both, taken at one place or another: `if (!lock.tryLock()) lock.lock();`.
+    fn held_either_way(&self, read: &Access, write: &Access) -> Vec<HeldLock> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let perhaps = |access: &Access| outline.events[access.event.index()].perhaps;
+        let both = perhaps(read).intersection(perhaps(write));
+        let sections = || both.iter().filter_map(|section| outline.sections.get(section));
+        let is_either = |one: &OutlineSection| {
+            sections().filter(|other| other.kind == one.kind && other.lock.same(&one.lock)).count() > 1
+        };
+        let either = sections().filter(|one| is_either(one));
+        either.map(|one| HeldLock { name: one.lock.clone(), kind: one.kind, mode: one.mode }).collect()
+    }
+
     pub(super) fn cover(&self) -> Cover<'_> {
         self.whole.cover().among(self.whole.threads())
     }
@@ -462,6 +476,7 @@ impl Looking<'_> {
             let around = &self.summary.sections[section];
             HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
         });
+        let around = around.chain(self.held_either_way(read, write));
         let by_callers = cover.held_by_callers(self.method);
         // A wait lets go of the lock however often it is held.
         let is_waited = stale.is_waited();

@@ -2,6 +2,7 @@
 //! one that was asked to take something when others take; what they do the other way makes it truer. The same where there
 //! is one thing or none: what is made because there was none is made twice if others make one, too.
 
+use program::ir::{Arithmetic, Op, Value};
 use program::model::State;
 use program::outline::{Action, Member, Object, Origin, Source};
 use program::summary::{Access, Influence, Root};
@@ -206,7 +207,33 @@ impl Looking<'_> {
         let method: MethodId = self.whole.calls.hierarchy.resolve_name(self.whole.program, write.spot.method)?;
         let outline = self.whole.summaries.outline(method)?;
         let event = outline.events.iter().find(|event| event.pc == write.spot.pc)?;
-        self.way_by(&event.action)
+        self.way_by(&event.action).or_else(|| self.way_of_amount(method, write))
+    }
+
+    /// The way of a number that is moved by an amount which is never negative.
+    fn way_of_amount(&self, method: MethodId, write: &Access) -> Option<Way> {
+        let Ok(Some(body)) = self.whole.program.body(method) else { return None };
+        let is_field = |value: Value| matches!(body.op(value), Op::GetField { .. } | Op::GetStatic(_));
+        let (way, amount) = body.instructions().filter(|(_, instruction)| instruction.pc == write.spot.pc).find_map(
+            |(_, instruction)| match instruction.op {
+                Op::PutField { value, .. } | Op::PutStatic { value, .. } => match *body.op(value) {
+                    Op::Arithmetic(Arithmetic::Add, left, right) if is_field(left) => Some((Way::Up, right)),
+                    Op::Arithmetic(Arithmetic::Subtract, left, right) if is_field(left) => Some((Way::Down, right)),
+                    _ => None,
+                },
+                Op::Call { method, arguments, .. } => {
+                    match (self.whole.program.names.text(method.name), body.operands(arguments)) {
+                        ("addAndGet" | "getAndAdd", [_, amount]) => match *body.op(*amount) {
+                            Op::Negate(amount) => Some((Way::Down, amount)),
+                            _ => Some((Way::Up, *amount)),
+                        },
+                        _ => None,
+                    }
+                }
+                _ => None,
+            },
+        )?;
+        self.whole.is_never_negative(method, &body, amount).then_some(way)
     }
 
     fn way_by(&self, action: &Action) -> Option<Way> {

@@ -164,8 +164,12 @@ impl Outline {
 
     /// Whether an event happens only by way of one successor of a condition.
     fn follows_only(&self, condition: &Condition, successor: u8, event: EventId) -> bool {
+        self.comes_only_by(condition, successor, self.events[event.index()].block as usize)
+    }
+
+    /// Whether control gets from a condition to a block only by way of one successor.
+    pub fn comes_only_by(&self, condition: &Condition, successor: u8, wanted: usize) -> bool {
         let asked = condition.block as usize;
-        let wanted = self.events[event.index()].block as usize;
         let others = self.blocks.successors(asked).enumerate().filter(|(number, _)| *number != usize::from(successor));
         wanted != asked
             && others

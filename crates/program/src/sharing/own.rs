@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId};
-use crate::outline::{Action, Argument, Event, EventId, Member, NameStep, Object, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Start};
 use crate::thread::{At, Entry, EntryId, EntryKind, Many, StartSite};
 
 /// A task, and the parameters by which each process has objects of its own: itself, or what a lambda captured.
@@ -134,6 +134,59 @@ impl<'s> Sharings<'s> {
         (0..count as u16).filter(|_| is_each_once).filter(is_own).collect()
     }
 
+    /// Whether what a lambda captures was made for it, and each process that runs the lambda has one that no other has.
+    pub(crate) fn is_captured_alone(self, lambda: At, position: u16) -> bool {
+        let Some(Action::Lambda { method, arguments, .. }) = self.event(lambda).map(|event| &event.action) else {
+            return false;
+        };
+        let mut entries =
+            self.threads.entries().iter().enumerate().filter(|(_, entry)| entry.lambdas.contains(&lambda));
+        let (Some((index, entry)), None) = (entries.next(), entries.next()) else { return false };
+        let is_own = self.own(EntryId(index as u32)).is_some_and(|own| own.positions.contains(&position));
+        let is_run = |body: &MethodId| entry.method == Some(*body);
+        let captured = arguments.get(usize::from(position)).map(|captured| captured.objects.as_slice());
+        is_own
+            && self.calls.lambda_targets(self.program, *method).known().iter().all(is_run)
+            && matches!(captured, Some([made @ Object::New { .. }])
+                if self.given_to(lambda.method, *made) == Some(lambda.event)
+                    && !self.is_used_after(lambda, *made))
+    }
+
+    /// Whether the method that gives an object away goes on to use it itself, other than in order with all that may have it
+    /// then.
+    fn is_used_after(self, given: At, object: Object) -> bool {
+        let Some(outline) = self.outlines.get(given.method) else { return true };
+        let by = self.threads.of_method(given.method);
+        let is_ordered = |event: EventId| {
+            let at = At { event, ..given };
+            let mut others = (0..self.threads.entries().len() as u32).map(EntryId).filter(|other| !by.contains(other));
+            others.all(|other| by.iter().all(|by| self.threads.ordered(self.outlines, *by, at, other).is_some()))
+        };
+        let is_it = |name: &Name| match (object, name.start) {
+            (Object::New { register, .. }, Start::New(made)) => register == made,
+            _ => false,
+        };
+        let events = || outline.events.iter().enumerate().map(|(index, event)| (EventId(index as u32), event));
+        // In the next round it is another one.
+        let is_making = |event: &Event| {
+            matches!(&event.action, Action::Call { method, arguments, .. }
+                if method.name == self.program.roots.constructor
+                    && arguments.first().is_some_and(|first| first.objects.contains(&object)))
+        };
+        let made: SmallVec<[EventId; 1]> =
+            events().filter(|(_, what)| is_making(what)).map(|(event, _)| event).collect();
+        events().filter(|(event, _)| *event != given.event && !made.contains(event)).any(|(event, what)| {
+            let is_use = match &what.action {
+                Action::Call { arguments, .. } => {
+                    arguments.first().is_some_and(|first| first.objects.contains(&object))
+                }
+                Action::Read { base, .. } | Action::Write { base, .. } => is_it(base),
+                Action::Lambda { .. } | Action::Wait(_) => false,
+            };
+            is_use && outline.leads_to(given.event, event, &made) && !is_ordered(event)
+        })
+    }
+
     fn event(self, at: At) -> Option<&'s Event> {
         self.outlines.get(at.method)?.events.get(at.event.index())
     }
@@ -218,7 +271,7 @@ impl<'s> Sharings<'s> {
 
     /// Whether an object is made where it is stored, or by whoever calls the constructor that stores it, and goes nowhere
     /// else.
-    fn is_made_to_hold(self, at: At, object: Object) -> bool {
+    pub(crate) fn is_made_to_hold(self, at: At, object: Object) -> bool {
         match object {
             Object::New { .. } => self.given_to(at.method, object) == Some(at.event),
             Object::Event(call) => self.is_made_by(At { event: call, ..at }),
@@ -234,6 +287,7 @@ impl<'s> Sharings<'s> {
                                 let given = arguments.get(usize::from(position)).map(|given| given.objects.as_slice());
                                 matches!(given, Some([made @ Object::New { register, .. }])
                                     if self.given_to(*caller, *made) == Some(event)
+                                        && !self.is_used_after(At { method: *caller, event }, *made)
                                         && self.is_made_for(At { method: *caller, event }, *register))
                             }
                             Action::Lambda { method, .. } => *method != name,

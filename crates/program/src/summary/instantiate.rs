@@ -182,7 +182,13 @@ impl Composing<'_, '_> {
             None if own.steps.iter().all(|step| !matches!(step, NameStep::Element(_))) => {
                 self.translate(own, arguments)
             }
-            None => self.translate(&Name { start: own.start, steps: steps.collect() }, arguments),
+            // A position that this method knows, too, is worth more than some position.
+            None => match self.translate(own, arguments) {
+                name if name.is_unknown() => {
+                    self.translate(&Name { start: own.start, steps: steps.collect() }, arguments)
+                }
+                name => name,
+            },
         }
     }
 

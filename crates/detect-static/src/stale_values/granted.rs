@@ -1,0 +1,140 @@
+//! Where a claim is granted: the code that a thread only comes to if it has put a mark up itself. A step tells so by its
+//! answer, a method that claims by what it returns, or by returning at all.
+
+use program::MethodId;
+use program::ir::{Constant, Op};
+use program::outline::{Action, Condition, EventId, Origin, Outline};
+use program::summary::Spot;
+
+use super::claims::Claim;
+use super::rules::Looking;
+
+/// Claims further down than this are not looked for.
+const MAX_DEPTH: usize = 3;
+
+/// How one learns that a mark was put up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Answer {
+    /// By coming that far.
+    Return,
+    /// By a yes, a no, or by getting nothing.
+    Yes,
+    No,
+    Nothing,
+}
+
+impl Looking<'_> {
+    /// Whether an event of the method only happens after a claim was granted.
+    pub(super) fn is_granted(&self, claim: &Claim<'_>, event: EventId) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let Some(answer) = self.answer(self.method, &claim.up.spot, claim.up.event, MAX_DEPTH) else { return false };
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        match block_of(event) == block_of(claim.up.event) {
+            true => answer == Answer::Return && claim.up.event < event,
+            false => granted(outline, claim.up.event, answer)[block_of(event)],
+        }
+    }
+
+    /// How a method learns whether a mark was put up that an event of it puts up, there or in what it calls.
+    fn answer(&self, method: MethodId, spot: &Spot, event: EventId, depth: usize) -> Option<Answer> {
+        let program = self.whole.program;
+        let action = &self.whole.summaries.outline(method)?.events.get(event.index())?.action;
+        if spot.method == program.method_name(method) {
+            return match action {
+                Action::Write { .. } => Some(Answer::Return),
+                Action::Call { method, .. } => match program.names.text(method.name) {
+                    "add" | "compareAndSet" => Some(Answer::Yes),
+                    "getAndSet" if program.names.text(method.descriptor).ends_with(';') => Some(Answer::Nothing),
+                    "getAndSet" => Some(Answer::No),
+                    "putIfAbsent" => Some(Answer::Nothing),
+                    _ => None,
+                },
+                _ => None,
+            };
+        }
+        let Action::Call { kind, method: called, .. } = action else { return None };
+        let targets = self.whole.calls.targets(program, *kind, *called);
+        let [target] = targets.known() else { return None };
+        let summary = self.whole.summaries.summary(*target).filter(|_| depth > 0)?;
+        let mut marks = summary.accesses.iter().filter(|access| access.is_write && access.spot == *spot);
+        let (Some(mark), None) = (marks.next(), marks.next()) else { return None };
+        let answer = self.answer(*target, spot, mark.event, depth - 1)?;
+        self.told(*target, mark.event, answer)
+    }
+
+    /// How the callers of a method learn what the method itself has learnt.
+    fn told(&self, method: MethodId, event: EventId, answer: Answer) -> Option<Answer> {
+        let outline = self.whole.summaries.outline(method)?;
+        let granted = granted(outline, event, answer);
+        let is_granted = |block: usize| {
+            granted[block] || answer == Answer::Return && outline.events[event.index()].block as usize == block
+        };
+        let Ok(Some(body)) = self.whole.program.body(method) else { return None };
+        // By block that returns, or leads to one that does: the number that is returned then.
+        let mut returned: Vec<(usize, Option<i32>)> = Vec::new();
+        let mut is_passed_on = true;
+        for (value, instruction) in body.instructions() {
+            let Op::Return(result) = instruction.op else { continue };
+            let block = body.block_of(value);
+            let constant = |value| match *body.op(value) {
+                Op::Constant(Constant::Int(number)) => Some(number),
+                _ => None,
+            };
+            match result.map(|result| (result, *body.op(result))) {
+                Some((result, Op::Phi(operands))) if body.block_of(result) == block => {
+                    let before = body.block(block).predecessors.iter().map(|before| before.block.index());
+                    returned.extend(before.zip(body.operands(operands).iter().map(|one| constant(*one))));
+                    is_passed_on = false;
+                }
+                Some((result, op)) => {
+                    returned.push((block.index(), constant(result)));
+                    is_passed_on &= matches!(op, Op::Call { .. })
+                        && body.instruction(result).pc == outline.events[event.index()].pc;
+                }
+                None => {
+                    returned.push((block.index(), None));
+                    is_passed_on = false;
+                }
+            }
+        }
+        let is_known = !returned.is_empty() && returned.iter().all(|(_, number)| number.is_some());
+        let is_told_by = |is_yes: bool| {
+            let mut told =
+                returned.iter().filter(|(_, number)| number.is_some_and(|number| (number != 0) == is_yes)).peekable();
+            told.peek().is_some() && told.all(|(block, _)| is_granted(*block))
+        };
+        if !returned.is_empty() && returned.iter().all(|(block, _)| is_granted(*block)) {
+            Some(Answer::Return)
+        } else if is_passed_on && !returned.is_empty() {
+            Some(answer)
+        } else if is_known && is_told_by(true) {
+            Some(Answer::Yes)
+        } else if is_known && is_told_by(false) {
+            Some(Answer::No)
+        } else {
+            None
+        }
+    }
+}
+
+/// By block: whether control only gets there after an event has answered that the mark was put up.
+fn granted(outline: &Outline, event: EventId, answer: Answer) -> Vec<bool> {
+    let mut granted = outline.follows_surely(event);
+    let is_asked = |condition: &&Condition| {
+        !condition.sources.is_empty() && condition.sources.iter().all(|source| source.origin == Origin::Event(event))
+    };
+    let mut conditions = outline.conditions.iter().filter(is_asked);
+    let follows = |condition: &Condition, block: usize| match (answer, condition.nought, condition.absent) {
+        (Answer::Yes, Some(nought), _) => outline.comes_only_by(condition, 1 - nought, block),
+        (Answer::No, Some(nought), _) => outline.comes_only_by(condition, nought, block),
+        (Answer::Nothing, _, Some(absent)) => outline.comes_only_by(condition, absent, block),
+        _ => false,
+    };
+    if answer != Answer::Return {
+        let conditions: Vec<&Condition> = conditions.by_ref().collect();
+        for (block, is_granted) in granted.iter_mut().enumerate() {
+            *is_granted = *is_granted && conditions.iter().any(|condition| follows(condition, block));
+        }
+    }
+    granted
+}
