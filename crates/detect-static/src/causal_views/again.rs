@@ -140,6 +140,8 @@ impl Asking<'_> {
         let are_two = if first == second { self.is_each_round(a) } else { self.are_other_elements(a, b) };
         // What a call yields may be another object each time.
         let is_one = is_known(&a.base) && is_known(&b.base);
+        // All that one element of a container has is a part of what the container leads to.
+        let is_part = |access: &Access| is_part(access) || matches!(item.variable, Variable::Within(_));
         if !is_part(a) || !is_part(b) || !is_one || !are_two || !self.are_held_apart(first, second) {
             return None;
         }

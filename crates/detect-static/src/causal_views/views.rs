@@ -2,7 +2,7 @@
 
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, SectionSet, Start};
 use program::summary::{Access, AccessId, Summary};
-use program::{LockKind, MethodId, Variable, Whole};
+use program::{HeldLock, LockKind, MethodId, Variable, Whole, locks, locks_of};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -226,4 +226,17 @@ pub(super) fn view(
 /// Sections that are open at both accesses.
 pub(super) fn common(first: &Access, second: &Access) -> SectionSet {
     SectionSet(first.held.0 & second.held.0)
+}
+
+/// The locks of some sections of a method, by all names that it has for them.
+pub(super) fn locks_over(
+    whole: &Whole<'_>,
+    method: MethodId,
+    summary: &Summary,
+    sections: SectionSet,
+) -> Vec<HeldLock> {
+    match whole.summaries.outline(method) {
+        Some(outline) => locks_of(summary, outline, sections),
+        None => locks(summary, sections),
+    }
 }

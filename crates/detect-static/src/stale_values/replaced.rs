@@ -9,6 +9,7 @@ use program::{LockKind, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::threads::is_printed;
 use crate::words::called_at;
 
 /// Operations that leave nothing of what was there.
@@ -149,7 +150,9 @@ impl Looking<'_> {
                 && moved.event != read.event
                 && comes_from(&moved.value, id)
                 && !moved.is_removal
-                && self.shared(moved).is_some_and(|there| Some(there) != self.variable(write))
+                && self
+                    .shared(moved)
+                    .is_some_and(|there| Some(there) != self.variable(write) && !is_printed(self.whole.program, there))
                 && is_between(moved.event)
         });
         let is_handled = || {
