@@ -149,6 +149,11 @@ impl Joints {
         self.read.contains(&variable)
     }
 
+    /// The sections that write a field of two objects.
+    pub(super) fn of_two(&self, variable: Variable) -> &[Joint] {
+        self.writing(&Pair { first: (variable, Side::Sibling), second: (variable, Side::Sibling) })
+    }
+
     pub(super) fn writing(&self, pair: &Pair) -> &[Joint] {
         self.writes.get(pair).map_or(&[], Vec::as_slice)
     }
