@@ -2,8 +2,8 @@
 //! at one reference whose object is replaced as a whole.
 
 use program::model::State;
-use program::outline::{Action, Argument, EventId, Member, Object, Origin, Sources, Start};
-use program::summary::{Access, AccessId, Influence, Root};
+use program::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Origin, Sources, Start};
+use program::summary::{Access, AccessId, Influence, Met, Root, Spot};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -167,16 +167,37 @@ impl Asking<'_> {
             },
             _ => false,
         };
-        if !is_next || !self.is_each_round(access) || self.is_under_many(read) {
+        let summed = self.summed(access);
+        let is_each = is_next && self.is_each_round(access) || summed.is_some();
+        if !is_each || self.is_under_many(read) {
             return None;
         }
         let others = self.joints.of_two(item.variable).iter();
         let others: Vec<&Joint> = others.filter(|other| self.may_interfere(access, access, other)).collect();
         others.first()?;
-        let met = self.meeting(self.method, read, read)?;
+        let met = summed.or_else(|| self.meeting(self.method, read, read))?;
         let other = others.into_iter().find(|other| self.runs_with(access, access, other))?;
         let torn = Torn { kind: Kind::Read, first: read, second: read, other: *other, met };
         is_shared(self.whole, item.variable).then_some(torn)
+    }
+
+    /// Where a stream puts together what it has read of each element.
+    fn summed(&self, access: &Access) -> Option<Met> {
+        let program = self.whole.program;
+        let is_own = |section: usize| self.summary.sections[section].call == Some(access.event);
+        if !access.is_of_each || !access.held.iter().all(is_own) {
+            return None;
+        }
+        let event = self.outline.events.iter().find(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                matches!(program.names.text(method.name), "sum" | "average" | "summaryStatistics")
+                    && program.names.text(method.class.0).starts_with("java/util/stream/")
+                    && arguments.first().is_some_and(|stream| stream.objects.contains(&Object::Event(access.event)))
+            }
+            _ => false,
+        })?;
+        let spot = Spot { method: program.method_name(self.method), pc: event.pc, line: event.line };
+        Some(Met { spot, kind: MeetingKind::Computed })
     }
 
     /// Whether the method, or one that calls it, may have taken the locks of all objects before it looks at them: it takes
