@@ -37,7 +37,10 @@ impl Looking<'_> {
                     continue;
                 }
                 let waited = || self.apart_by_wait(outline, read, write).map(|section| (section, section));
-                let Some((first, second)) = self.apart(read, write).or_else(waited) else { continue };
+                let gone_over = || self.gone_over_before(outline, read, write);
+                let Some((first, second)) = self.apart(read, write).or_else(waited).or_else(gone_over) else {
+                    continue;
+                };
                 // What the read decides is told as such.
                 let id = Root::Access(AccessId(number as u32));
                 let is_decided = write.control.iter().chain(&write.guards).any(|influence| influence.root == id);
@@ -93,6 +96,25 @@ impl Looking<'_> {
             })?;
             Some((first, second))
         })
+    }
+
+    /// `for (Event event : events) handle(event); events.clear();`: the look at a container that locks itself by which its
+    /// elements were gone over, one by one and with nothing held, and the section in which it is emptied.
+    fn gone_over_before(&self, outline: &Outline, read: &Access, write: &Access) -> Option<(usize, usize)> {
+        let is_element = read.held.is_empty()
+            && self.called_at(read).is_some_and(|name| matches!(name, "next" | "nextElement"))
+            && outline.events[read.event.index()].in_loop
+            && !outline.events[write.event.index()].in_loop;
+        let sections = &self.summary.sections;
+        let second = write.held.iter().find(|held| is_element && sections[*held].lock.same(&read.base))?;
+        let is_look = |first: &usize| {
+            let section = &sections[*first];
+            *first != second
+                && section.kind == sections[second].kind
+                && section.lock.same(&sections[second].lock)
+                && section.call.is_some_and(|call| outline.leads_to(call, read.event, &[]))
+        };
+        (0..sections.len()).find(is_look).map(|first| (first, second))
     }
 
     /// The section in which a wait lets others in between a read and a write.
