@@ -24,7 +24,8 @@ impl Looking<'_> {
         let mut found = Vec::new();
         let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
         for (index, write) in self.summary.accesses.iter().enumerate() {
-            if !write.is_write || write.held.is_empty() || !self.overwrites(write) {
+            let is_entry = self.is_entry(write);
+            if !write.is_write || write.held.is_empty() || !is_entry && !self.overwrites(write) {
                 continue;
             }
             let Some(written) = self.shared(write) else { continue };
@@ -32,7 +33,8 @@ impl Looking<'_> {
                 if read.is_write
                     || read.event == write.event
                     || !read.base.same(&write.base)
-                    || read.keys != write.keys && write.member == Member::Elements
+                    || read.keys != write.keys && (is_entry || write.member == Member::Elements)
+                    || is_entry && !self.is_entry_read(read)
                 {
                     continue;
                 }
@@ -48,6 +50,7 @@ impl Looking<'_> {
                     || self.variable(read) != Some(written)
                     || !self.goes_on(outline, AccessId(number as u32), read, write)
                     || first != second && self.is_seen_again(write, written)
+                    || is_entry && comes_from(&write.value, AccessId(number as u32))
                 {
                     continue;
                 }
@@ -73,6 +76,22 @@ impl Looking<'_> {
             Root::Parameter(_) => false,
         };
         is_whole && !write.value.iter().any(|influence| of_itself(influence.root))
+    }
+
+    /// Whether a write puts, replaces or removes what stands under one key, and nobody asks what was there:
+    /// `old = map.get(key); map.remove(key); return old;`.
+    fn is_entry(&self, write: &Access) -> bool {
+        write.is_write
+            && write.member == Member::State(State::Contents)
+            && write.is_keyed
+            && !write.keys.is_empty()
+            && !write.is_compound
+            && matches!(self.called_at(write), Some("put" | "add" | "remove"))
+    }
+
+    /// Whether a read looks at what stands under a key.
+    fn is_entry_read(&self, read: &Access) -> bool {
+        read.is_keyed && matches!(self.called_at(read), Some("get" | "getOrDefault" | "contains" | "containsKey"))
     }
 
     /// The name of the library method that does an access.
@@ -152,6 +171,9 @@ impl Looking<'_> {
         if is_volatile {
             let is_result = outline.result.iter().any(|source| source.origin == origin);
             return returned && is_result && reading.control == writing.control;
+        }
+        if write.is_keyed && write.member != Member::Elements {
+            return returned && reading.control == writing.control;
         }
         returned || self.is_used_beside(outline, origin, read, write) || self.is_moved_on(outline, id, read, write)
     }
@@ -275,6 +297,7 @@ impl Looking<'_> {
     fn is_seen_again(&self, write: &Access, variable: Variable) -> bool {
         self.summary.accesses.iter().any(|read| {
             !read.is_write
+                && read.spot != write.spot
                 && !read.held.intersection(write.held).is_empty()
                 && read.base.same(&write.base)
                 && self.variable(read) == Some(variable)
