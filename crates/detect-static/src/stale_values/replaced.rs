@@ -173,7 +173,10 @@ impl Looking<'_> {
             return returned && is_result && reading.control == writing.control;
         }
         if write.is_keyed && write.member != Member::Elements {
-            return returned && reading.control == writing.control;
+            // The very thing is returned, or whether it was there.
+            let descriptor = self.whole.program.names.text(self.whole.program.method(self.method).descriptor);
+            let is_result = outline.result.iter().any(|source| source.origin == origin) || descriptor.ends_with(")Z");
+            return returned && is_result && reading.control == writing.control;
         }
         returned || self.is_used_beside(outline, origin, read, write) || self.is_moved_on(outline, id, read, write)
     }
