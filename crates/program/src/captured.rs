@@ -134,6 +134,16 @@ impl Captured {
         }
         let mut started: Vec<At> = threads.started.iter().copied().collect();
         started.sort_unstable();
+        // A function that a task has captured is run by the task, if by anybody.
+        let mut next = 0;
+        while let Some(at) = started.get(next).copied() {
+            next += 1;
+            for given in functions(outlines, at) {
+                if !started.contains(&given) {
+                    started.push(given);
+                }
+            }
+        }
         // A lambda inside of another one captures what that one has captured.
         for _ in 0..MAX_NESTING {
             let count = captured.count();
@@ -209,6 +219,20 @@ impl Captured {
     pub(crate) fn all(&self) -> impl Iterator<Item = (FieldId, &[(MethodId, Object)])> {
         self.origins.iter().map(|(field, origins)| (*field, origins.as_slice()))
     }
+}
+
+/// The lambdas that a lambda captures, made by the same method.
+fn functions(outlines: Outlines<'_>, at: At) -> Vec<At> {
+    let Some(outline) = outlines.get(at.method) else { return Vec::new() };
+    let Some(Action::Lambda { arguments, .. }) = outline.events.get(at.event.index()).map(|event| &event.action) else {
+        return Vec::new();
+    };
+    let is_function = |object: &Object| match object {
+        Object::Event(made) if matches!(outline.events[made.index()].action, Action::Lambda { .. }) => Some(*made),
+        _ => None,
+    };
+    let made = arguments.iter().flat_map(|argument| &argument.objects).filter_map(is_function);
+    made.map(|event| At { event, ..at }).collect()
 }
 
 /// Lambdas deeper in lambdas than this are not followed.

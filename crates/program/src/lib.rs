@@ -34,6 +34,7 @@ mod library;
 mod load;
 mod lock;
 mod outlines;
+mod own_lock;
 mod owned;
 mod path;
 mod readable;

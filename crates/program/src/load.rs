@@ -12,6 +12,7 @@ use crate::derived::DerivedLocks;
 use crate::getter::Getters;
 use crate::known::{Known, Platform};
 use crate::lock;
+use crate::own_lock;
 use crate::texts::Texts;
 use crate::wrapper::Wrappers;
 
@@ -85,6 +86,7 @@ impl Program {
     /// be a wrapper in turn.
     fn find_wrappers(&mut self) {
         let mut found = Wrappers::find(self, |method| self.calls_lock(method));
+        found.extend(own_lock::find(self));
         while !found.is_empty() {
             let callers: Vec<MethodId> = (self.methods().collect::<Vec<_>>())
                 .into_par_iter()

@@ -93,6 +93,11 @@ impl WrappedLock {
         (!is_inner).then_some(WrappedLock { start, steps, key })
     }
 
+    /// A field of the object that the method is called on, or the object itself.
+    pub(crate) fn of_this(field: Option<FieldName>) -> WrappedLock {
+        WrappedLock { start: Start::Parameter(0), steps: field.map(Step::Field).into_iter().collect(), key: None }
+    }
+
     /// Whether there is one for each key.
     pub(crate) fn is_keyed(&self) -> bool {
         self.key.is_some()
@@ -150,6 +155,17 @@ impl Wrappers {
         let name = program.method_name(method);
         self.names.insert((name.name, name.descriptor));
         self.methods.insert(method, wrapper);
+    }
+
+    /// Adds a method that takes a lock of the program's own making.
+    pub(crate) fn add_taking(&mut self, program: &Program, method: MethodId, lock: WrappedLock) {
+        let (kind, mode, hands_out) = (LockKind::Lock, Mode::Exclusive, HandsOut::Nothing);
+        self.add(program, method, Wrapper::Takes { lock, kind, mode, hands_out });
+    }
+
+    /// Adds a method that gives one back.
+    pub(crate) fn add_giving(&mut self, program: &Program, method: MethodId, lock: WrappedLock) {
+        self.add(program, method, Wrapper::Gives { lock, kind: LockKind::Lock, mode: None });
     }
 
     /// The wrappers among these methods that are not known yet.

@@ -2,8 +2,8 @@
 //! at one reference whose object is replaced as a whole.
 
 use program::model::State;
-use program::outline::{Action, Argument, EventId, Member, Object, Origin, Sources};
-use program::summary::{Access, AccessId, Influence, Root};
+use program::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Origin, Sources, Start};
+use program::summary::{Access, AccessId, Influence, Met, Root, Spot};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -124,6 +124,7 @@ pub(super) fn torn(asking: &Asking<'_>, doubles: &Doubles) -> Vec<Torn> {
                     asking.snapshots(*first, *second, item.variable)
                 }
                 Variable::Held(_) | Variable::Within(_) => asking.elements(*first, *second, item, doubles),
+                Variable::Field(_) if first == second => asking.each(*first, item),
                 Variable::Field(_) => asking.snapshots(*first, *second, item.variable),
             };
             found.extend(torn.map(|torn| (torn, item.variable)));
@@ -140,6 +141,8 @@ impl Asking<'_> {
         let are_two = if first == second { self.is_each_round(a) } else { self.are_other_elements(a, b) };
         // What a call yields may be another object each time.
         let is_one = is_known(&a.base) && is_known(&b.base);
+        // All that one element of a container has is a part of what the container leads to.
+        let is_part = |access: &Access| is_part(access) || matches!(item.variable, Variable::Within(_));
         if !is_part(a) || !is_part(b) || !is_one || !are_two || !self.are_held_apart(first, second) {
             return None;
         }
@@ -148,6 +151,75 @@ impl Asking<'_> {
         let met = self.meeting(self.method, first, second)?;
         let other = others.into_iter().find(|other| self.runs_with(a, b, other))?;
         is_shared(self.whole, item.variable).then_some(Torn { kind: Kind::Read, first, second, other: *other, met })
+    }
+
+    /// A field of each of several objects, read one after the other and put together, while another section changes it in
+    /// two of them: what goes from one to the other is counted twice, or not at all.
+    fn each(&self, read: AccessId, item: &Item) -> Option<Torn> {
+        let access = self.access(read);
+        let is_next = match access.base.start {
+            Start::Result(next) => match &self.outline.events[next.index()].action {
+                Action::Call { method, .. } => {
+                    matches!(self.whole.program.names.text(method.name), "next" | "nextElement" | "get" | "elementAt")
+                        && self.outline.events[next.index()].in_loop
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        let summed = self.summed(access);
+        let is_each = is_next && self.is_each_round(access) || summed.is_some();
+        if !is_each || self.is_under_many(read) {
+            return None;
+        }
+        let others = self.joints.of_two(item.variable).iter();
+        let others: Vec<&Joint> = others.filter(|other| self.may_interfere(access, access, other)).collect();
+        others.first()?;
+        let met = summed.or_else(|| self.meeting(self.method, read, read))?;
+        let other = others.into_iter().find(|other| self.runs_with(access, access, other))?;
+        let torn = Torn { kind: Kind::Read, first: read, second: read, other: *other, met };
+        is_shared(self.whole, item.variable).then_some(torn)
+    }
+
+    /// Where a stream puts together what it has read of each element.
+    fn summed(&self, access: &Access) -> Option<Met> {
+        let program = self.whole.program;
+        let is_own = |section: usize| self.summary.sections[section].call == Some(access.event);
+        if !access.is_of_each || !access.held.iter().all(is_own) {
+            return None;
+        }
+        let event = self.outline.events.iter().find(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                matches!(program.names.text(method.name), "sum" | "average" | "summaryStatistics")
+                    && program.names.text(method.class.0).starts_with("java/util/stream/")
+                    && arguments.first().is_some_and(|stream| stream.objects.contains(&Object::Event(access.event)))
+            }
+            _ => false,
+        })?;
+        let spot = Spot { method: program.method_name(self.method), pc: event.pc, line: event.line };
+        Some(Met { spot, kind: MeetingKind::Computed })
+    }
+
+    /// Whether the method, or one that calls it, may have taken the locks of all objects before it looks at them: it takes
+    /// others than the look itself does, or calls what leaves one taken.
+    fn is_under_many(&self, read: AccessId) -> bool {
+        let whole = self.whole;
+        let leaves = |target: &MethodId| {
+            let sections = whole.outlines().get(*target).map(|outline| outline.sections.as_slice()).unwrap_or_default();
+            sections.iter().any(|section| section.ends.is_empty() && !section.is_method)
+        };
+        let takes = |method: MethodId| {
+            let Some(outline) = whole.outlines().get(method) else { return true };
+            !outline.sections.is_empty()
+                || outline.events.iter().enumerate().any(|(index, event)| match &event.action {
+                    Action::Call { kind, method: called, .. } | Action::Lambda { kind, method: called, .. } => {
+                        let is_look = method == self.method && index == self.access(read).event.index();
+                        !is_look && whole.calls.targets(whole.program, *kind, *called).known().iter().any(leaves)
+                    }
+                    _ => false,
+                })
+        };
+        takes(self.method) || whole.calls.callers(self.method).iter().any(|caller| takes(*caller))
     }
 
     /// Two looks at a reference to something that never changes but is replaced, each for another part of it.

@@ -3,11 +3,11 @@
 use program::outline::{Action, EventId, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
 use program::thread::{At, EntryId, Ordered};
-use program::{HeldLock, MethodId, Relation, Variable, Whole, locks, locks_of};
+use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
 use super::moved::{self, Sums};
-use super::views::{Item, Joint, Joints, Pair, common, view};
+use super::views::{Item, Joint, Joints, Pair, common, locks_over, view};
 use crate::threads::{is_owned, is_shared, run_at_once};
 
 /// More accesses of one variable in one section than this are not asked.
@@ -71,7 +71,7 @@ pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, doubles: &Doubles, sums: 
 
 pub(super) struct Asking<'a> {
     pub(super) whole: &'a Whole<'a>,
-    joints: &'a Joints,
+    pub(super) joints: &'a Joints,
     pub(super) method: MethodId,
     pub(super) summary: &'a Summary,
     pub(super) outline: &'a Outline,
@@ -228,10 +228,7 @@ impl Asking<'_> {
     pub(super) fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
         let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
         let (theirs, also) = (&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
-        let over_both = match self.whole.summaries.outline(other.method) {
-            Some(outline) => locks_of(summary, outline, common(theirs, also)),
-            None => locks(summary, common(theirs, also)),
-        };
+        let over_both = locks_over(self.whole, other.method, summary, common(theirs, also));
         // In a loop both are one, and nothing lasts from one round to the next.
         let around = if std::ptr::eq(first, second) { SectionSet::default() } else { common(first, second) };
         let is_guarded = |own: &Access, their: &Access| {

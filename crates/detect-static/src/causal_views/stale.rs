@@ -1,8 +1,9 @@
 //! Stale values over the dependency graph that reach more than a write: a position worked out from old data or checked
 //! against it, what a section gives out and gets back when it is entered again, and what was found and is fetched again.
 
+use program::ir::{Arithmetic, Op};
 use program::model::{State, only_adds};
-use program::outline::{Action, EventId, Member, NameStep, Origin, Outline, Sources};
+use program::outline::{Action, EventId, KeyStart, Member, NameStep, Origin, Outline, Sources};
 use program::summary::{Access, AccessId, Root, Summary};
 use program::thread::{EntryId, EntryKind};
 use program::{LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
@@ -202,7 +203,11 @@ impl Asking<'_> {
                 (is_position() || seen == reached && self.is_where_found(read, target))
                     && !self.is_reserved(stale, &seen, &reached)
             }
-            How::Bound => is_position() && seen == reached && !self.is_reserved(stale, &seen, &reached),
+            How::Bound => {
+                is_position()
+                    && (seen == reached || self.is_count_of(read, &seen, target, &reached))
+                    && !self.is_reserved(stale, &seen, &reached)
+            }
             // An object that is exchanged for another one is handed over.
             How::Reentered => self.tells_position(read),
             How::There => {
@@ -216,6 +221,39 @@ impl Asking<'_> {
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target);
         is_stale.then(|| self.change(stale.how, &seen)).flatten()
+    }
+
+    /// Whether a number says how many places of an array are in use: some section changes both, and somebody makes it smaller.
+    fn is_count_of(&self, read: &Access, seen: &Item, target: &Access, reached: &Item) -> bool {
+        let mut writers = self.whole.variables.writers(seen.variable).iter();
+        matches!(read.member, Member::Field(_))
+            && target.member == Member::Elements
+            && self.is_given_place(target)
+            && self.whole.variables.change_together(seen.variable, reached.variable)
+            && writers.any(|writer| self.lowers(writer))
+    }
+
+    /// Whether the place in an array is one that the method was given: else it has a place of its own to look at.
+    fn is_given_place(&self, target: &Access) -> bool {
+        let method = self.whole.program.declared_method(target.spot.method);
+        let outline = method.and_then(|method| self.whole.summaries.outline(method));
+        let event = outline.and_then(|outline| outline.events.iter().find(|event| event.pc == target.spot.pc));
+        let key = event.and_then(|event| event.key);
+        method == Some(self.method) || key.is_some_and(|key| matches!(key.start, KeyStart::Parameter(_)))
+    }
+
+    /// Whether a write of a number is no step up.
+    fn lowers(&self, writer: &Place) -> bool {
+        let program = self.whole.program;
+        let Some(summary) = self.whole.summaries.summary(writer.method) else { return false };
+        let pc = summary.accesses[writer.access.index()].spot.pc;
+        let Ok(Some(body)) = program.body(writer.method) else { return false };
+        let stored = body.instructions().find_map(|(_, instruction)| match instruction.op {
+            Op::PutField { value, .. } if instruction.pc == pc => Some(value),
+            _ => None,
+        });
+        stored.is_some_and(|stored| !matches!(body.op(stored), Op::Arithmetic(Arithmetic::Add, ..)))
+            && run_at_once(self.whole, self.method, writer.method)
     }
 
     /// Whether what is read is a number, such as a size or an index.

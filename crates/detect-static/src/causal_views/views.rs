@@ -2,7 +2,7 @@
 
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, SectionSet, Start};
 use program::summary::{Access, AccessId, Summary};
-use program::{LockKind, MethodId, Variable, Whole};
+use program::{HeldLock, LockKind, MethodId, Variable, Whole, locks, locks_of};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -149,6 +149,11 @@ impl Joints {
         self.read.contains(&variable)
     }
 
+    /// The sections that write a field of two objects.
+    pub(super) fn of_two(&self, variable: Variable) -> &[Joint] {
+        self.writing(&Pair { first: (variable, Side::Sibling), second: (variable, Side::Sibling) })
+    }
+
     pub(super) fn writing(&self, pair: &Pair) -> &[Joint] {
         self.writes.get(pair).map_or(&[], Vec::as_slice)
     }
@@ -226,4 +231,17 @@ pub(super) fn view(
 /// Sections that are open at both accesses.
 pub(super) fn common(first: &Access, second: &Access) -> SectionSet {
     SectionSet(first.held.0 & second.held.0)
+}
+
+/// The locks of some sections of a method, by all names that it has for them.
+pub(super) fn locks_over(
+    whole: &Whole<'_>,
+    method: MethodId,
+    summary: &Summary,
+    sections: SectionSet,
+) -> Vec<HeldLock> {
+    match whole.summaries.outline(method) {
+        Some(outline) => locks_of(summary, outline, sections),
+        None => locks(summary, sections),
+    }
 }

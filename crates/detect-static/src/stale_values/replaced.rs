@@ -9,6 +9,7 @@ use program::{LockKind, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::threads::is_printed;
 use crate::words::called_at;
 
 /// Operations that leave nothing of what was there.
@@ -23,7 +24,8 @@ impl Looking<'_> {
         let mut found = Vec::new();
         let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
         for (index, write) in self.summary.accesses.iter().enumerate() {
-            if !write.is_write || write.held.is_empty() || !self.overwrites(write) {
+            let is_entry = self.is_entry(write);
+            if !write.is_write || write.held.is_empty() || !is_entry && !self.overwrites(write) {
                 continue;
             }
             let Some(written) = self.shared(write) else { continue };
@@ -31,12 +33,16 @@ impl Looking<'_> {
                 if read.is_write
                     || read.event == write.event
                     || !read.base.same(&write.base)
-                    || read.keys != write.keys && write.member == Member::Elements
+                    || read.keys != write.keys && (is_entry || write.member == Member::Elements)
+                    || is_entry && !self.is_entry_read(read)
                 {
                     continue;
                 }
                 let waited = || self.apart_by_wait(outline, read, write).map(|section| (section, section));
-                let Some((first, second)) = self.apart(read, write).or_else(waited) else { continue };
+                let gone_over = || self.gone_over_before(outline, read, write);
+                let Some((first, second)) = self.apart(read, write).or_else(waited).or_else(gone_over) else {
+                    continue;
+                };
                 // What the read decides is told as such.
                 let id = Root::Access(AccessId(number as u32));
                 let is_decided = write.control.iter().chain(&write.guards).any(|influence| influence.root == id);
@@ -44,6 +50,7 @@ impl Looking<'_> {
                     || self.variable(read) != Some(written)
                     || !self.goes_on(outline, AccessId(number as u32), read, write)
                     || first != second && self.is_seen_again(write, written)
+                    || is_entry && comes_from(&write.value, AccessId(number as u32))
                 {
                     continue;
                 }
@@ -71,6 +78,22 @@ impl Looking<'_> {
         is_whole && !write.value.iter().any(|influence| of_itself(influence.root))
     }
 
+    /// Whether a write puts, replaces or removes what stands under one key, and nobody asks what was there:
+    /// `old = map.get(key); map.remove(key); return old;`.
+    fn is_entry(&self, write: &Access) -> bool {
+        write.is_write
+            && write.member == Member::State(State::Contents)
+            && write.is_keyed
+            && !write.keys.is_empty()
+            && !write.is_compound
+            && matches!(self.called_at(write), Some("put" | "add" | "remove"))
+    }
+
+    /// Whether a read looks at what stands under a key.
+    fn is_entry_read(&self, read: &Access) -> bool {
+        read.is_keyed && matches!(self.called_at(read), Some("get" | "getOrDefault" | "contains" | "containsKey"))
+    }
+
     /// The name of the library method that does an access.
     pub(super) fn called_at(&self, access: &Access) -> Option<&str> {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, access.spot.method)?;
@@ -92,6 +115,25 @@ impl Looking<'_> {
             })?;
             Some((first, second))
         })
+    }
+
+    /// `for (Event event : events) handle(event); events.clear();`: the look at a container that locks itself by which its
+    /// elements were gone over, one by one and with nothing held, and the section in which it is emptied.
+    fn gone_over_before(&self, outline: &Outline, read: &Access, write: &Access) -> Option<(usize, usize)> {
+        let is_element = read.held.is_empty()
+            && self.called_at(read).is_some_and(|name| matches!(name, "next" | "nextElement"))
+            && outline.events[read.event.index()].in_loop
+            && !outline.events[write.event.index()].in_loop;
+        let sections = &self.summary.sections;
+        let second = write.held.iter().find(|held| is_element && sections[*held].lock.same(&read.base))?;
+        let is_look = |first: &usize| {
+            let section = &sections[*first];
+            *first != second
+                && section.kind == sections[second].kind
+                && section.lock.same(&sections[second].lock)
+                && section.call.is_some_and(|call| outline.leads_to(call, read.event, &[]))
+        };
+        (0..sections.len()).find(is_look).map(|first| (first, second))
     }
 
     /// The section in which a wait lets others in between a read and a write.
@@ -130,6 +172,12 @@ impl Looking<'_> {
             let is_result = outline.result.iter().any(|source| source.origin == origin);
             return returned && is_result && reading.control == writing.control;
         }
+        if write.is_keyed && write.member != Member::Elements {
+            // The very thing is returned, or whether it was there.
+            let descriptor = self.whole.program.names.text(self.whole.program.method(self.method).descriptor);
+            let is_result = outline.result.iter().any(|source| source.origin == origin) || descriptor.ends_with(")Z");
+            return returned && is_result && reading.control == writing.control;
+        }
         returned || self.is_used_beside(outline, origin, read, write) || self.is_moved_on(outline, id, read, write)
     }
 
@@ -149,7 +197,9 @@ impl Looking<'_> {
                 && moved.event != read.event
                 && comes_from(&moved.value, id)
                 && !moved.is_removal
-                && self.shared(moved).is_some_and(|there| Some(there) != self.variable(write))
+                && self
+                    .shared(moved)
+                    .is_some_and(|there| Some(there) != self.variable(write) && !is_printed(self.whole.program, there))
                 && is_between(moved.event)
         });
         let is_handled = || {
@@ -250,6 +300,7 @@ impl Looking<'_> {
     fn is_seen_again(&self, write: &Access, variable: Variable) -> bool {
         self.summary.accesses.iter().any(|read| {
             !read.is_write
+                && read.spot != write.spot
                 && !read.held.intersection(write.held).is_empty()
                 && read.base.same(&write.base)
                 && self.variable(read) == Some(variable)

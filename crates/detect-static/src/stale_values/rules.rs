@@ -2,7 +2,7 @@
 
 use program::model::State;
 use program::outline::{Member, Name, Object, OutlineSection, Start};
-use program::summary::{Access, AccessId, Influence, Root, Summary};
+use program::summary::{Access, AccessId, Influence, Root, Summary, SummarySection};
 use program::{Cover, HeldLock, LockKind, MethodId, Place, Relation, Variable, Whole};
 
 use super::orphaned::Dropped;
@@ -287,7 +287,7 @@ impl Looking<'_> {
         }
         for first in influence.ended.iter().filter(|section| read.held.contains(*section)) {
             let earlier = &self.summary.sections[first];
-            pairs.extend(write.held.iter().map(|second| (first, second)).filter(|(_, second)| {
+            pairs.extend(self.around(write).map(|second| (first, second)).filter(|(_, second)| {
                 let later = &self.summary.sections[*second];
                 later.kind == earlier.kind
                     && (later.lock.same(&earlier.lock)
@@ -300,6 +300,20 @@ impl Looking<'_> {
             pairs.clear();
         }
         pairs
+    }
+
+    /// The sections that an access is in: on every way to it, or, where none is, on some.
+    fn around(&self, access: &Access) -> impl Iterator<Item = usize> {
+        let outline = self.whole.summaries.outline(self.method).filter(|_| access.held.is_empty());
+        let perhaps = outline.map_or_else(Default::default, |outline| outline.events[access.event.index()].perhaps);
+        let mut around = access.held;
+        for open in perhaps.iter().filter_map(|section| outline?.sections.get(section)) {
+            let is_it = |section: &SummarySection| section.call.is_none() && section.spot.pc == open.pc;
+            if let Some(number) = self.summary.sections.iter().position(is_it) {
+                around.insert(number);
+            }
+        }
+        around.iter()
     }
 
     /// Where all elements are asked about what then one of them becomes, each under a lock of its own: who does the same

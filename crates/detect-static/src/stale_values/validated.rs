@@ -48,7 +48,8 @@ impl Looking<'_> {
                 && !self.is_relied_on_before(stale, write)
                 && !self.is_waited_for(stale, write)
                 && !self.is_judged_by_content(stale, write)
-                && !self.is_judged_by_value(stale, write);
+                && !self.is_judged_by_value(stale, write)
+                && !self.is_updated_blindly(stale, write);
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
@@ -432,7 +433,7 @@ impl Looking<'_> {
 }
 
 /// Whether what an event yields is, or is made of, what another one yields.
-fn is_made_of(outline: &Outline, event: EventId, wanted: usize, seen: &mut Vec<EventId>) -> bool {
+pub(super) fn is_made_of(outline: &Outline, event: EventId, wanted: usize, seen: &mut Vec<EventId>) -> bool {
     if event.index() == wanted {
         return true;
     }

@@ -60,7 +60,7 @@ impl Looking<'_> {
     }
 
     /// Whether all that a container has is dealt with before it is cleared, and goes nowhere else: what an object does when
-    /// it comes to its end.
+    /// it comes to its end. The same of one that is gone over with nothing held.
     fn is_ended(&self, stale: &Stale) -> bool {
         let is_moved = |access: &Access| {
             access.is_write && comes_from(&access.value, stale.read) && self.variable(access) != Some(stale.variable)
@@ -68,8 +68,8 @@ impl Looking<'_> {
         stale.how == Use::Written
             && stale.variable == stale.written
             && operation(self.whole, &self.access(stale.write).spot) == Some("clear")
-            && !comes_from(&self.summary.result, stale.read)
-            && !self.summary.accesses.iter().any(is_moved)
+            && (self.access(stale.read).held.is_empty()
+                || !comes_from(&self.summary.result, stale.read) && !self.summary.accesses.iter().any(is_moved))
     }
 
     /// Whether whoever puts up a flag changes what is written with it, and the act is none that puts it up itself.

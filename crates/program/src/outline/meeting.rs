@@ -53,6 +53,7 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
             Op::Branch { left, right: Some(right), .. } => {
                 found.extend(finding.meeting(MeetingKind::Decided, value, &[left, right]));
             }
+            Op::NewArray { .. } if finding.is_for_text(program, value) => {}
             Op::New(_) | Op::NewArray { .. } => {
                 found.extend(finding.meeting(MeetingKind::Object, value, &finding.parts(value, &places)));
             }
@@ -91,6 +92,19 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
         Some(Meeting { kind, pc, line: self.body.line(pc), sides })
     }
 
+    /// Whether an array only carries what goes into a text: `String.format("%s:%d", host, port)`.
+    fn is_for_text(&self, program: &Program, array: Value) -> bool {
+        let mut users = self.body.instructions().filter_map(|(_, instruction)| match instruction.op {
+            Op::Call { method, arguments, .. } if self.body.operands(arguments).contains(&array) => Some(method),
+            _ => None,
+        });
+        let is_text = |method: MethodName| {
+            matches!(program.names.text(method.name), "format" | "formatted" | "printf")
+                && program.names.text(method.class.0).starts_with("java/")
+        };
+        users.next().is_some_and(is_text) && users.all(is_text)
+    }
+
     /// What is put into an object where it is made: arguments of its constructor, its first fields or elements.
     fn parts(&self, object: Value, places: &super::flow::Places<'_>) -> Vec<Value> {
         let mut parts = Vec::new();
@@ -111,8 +125,9 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
         parts
     }
 
-    /// What an object of the program is told bit by bit by whoever has just made it: `builder.host(a).port(b)`; and what is
-    /// put into a new container.
+    /// What an object is told bit by bit by whoever has just made it, `builder.host(a).port(b)`; and what is put into a new
+    /// container. Objects of the library are told something by setters, and in builders, which hold what they were made
+    /// with, too.
     fn told(&self, program: &Program, places: &super::flow::Places<'_>, found: &mut Vec<Meeting>) {
         let mut objects: Vec<(Value, Vec<(Value, Value)>)> = Vec::new();
         for (at, instruction) in self.body.instructions() {
@@ -130,14 +145,23 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
                 _ => (false, false),
             };
             let is_own = program.class(method.class).is_some_and(|class| program.is_checked(class));
+            let is_builder = is_given && is_builder(program, method);
+            let is_set = is_made && program.names.text(method.name).starts_with("set") && !is_text(program, method);
             let is_told = is_telling && is_own && (is_made || is_given);
             let is_kept = is_made && is_put(program, method);
-            if !is_told && !is_kept {
+            if !(is_told || is_kept || is_builder || is_telling && is_set) {
                 continue;
             }
             match objects.iter_mut().find(|(known, _)| *known == object) {
                 Some((_, parts)) => parts.push((at, part)),
-                None => objects.push((object, vec![(at, part)])),
+                None => {
+                    let made_with: &[Value] = match *self.body.op(object) {
+                        Op::Call { arguments, .. } if is_builder => self.body.operands(arguments),
+                        _ => &[],
+                    };
+                    let parts = made_with.iter().map(|given| (object, *given)).chain([(at, part)]);
+                    objects.push((object, parts.collect()));
+                }
             }
         }
         for (_, parts) in objects {
@@ -208,7 +232,22 @@ fn yields(program: &Program, method: MethodName) -> &str {
 /// Whether a method puts its last argument into a container of the library.
 fn is_put(program: &Program, method: MethodName) -> bool {
     program.names.text(method.class.0).starts_with("java/util/")
-        && matches!(program.names.text(method.name), "add" | "addFirst" | "addLast" | "offer" | "push" | "put")
+        && matches!(
+            program.names.text(method.name),
+            "add" | "addFirst" | "addLast" | "offer" | "push" | "put" | "setProperty"
+        )
+}
+
+/// Whether a method is one of a builder that yields it again.
+fn is_builder(program: &Program, method: MethodName) -> bool {
+    program.names.text(method.class.0).ends_with("Builder")
+        && !is_text(program, method)
+        && is_passed_on(program, method)
+}
+
+/// Whether a method is one of what only puts text together.
+fn is_text(program: &Program, method: MethodName) -> bool {
+    matches!(program.names.text(method.class.0), "java/lang/StringBuilder" | "java/lang/StringBuffer")
 }
 
 /// Whether a method yields an object of its own class, as those do that can be called one after the other.

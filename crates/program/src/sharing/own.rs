@@ -130,7 +130,10 @@ impl<'s> Sharings<'s> {
                         if seen.insert((lambda.method, *register)) && self.is_made_for(*lambda, *register))
                 })
         };
-        let is_each_once = entry.many.is_none() || entry.lambdas.iter().all(|lambda| self.is_run_once(*lambda, entry));
+        // One that is started at two places, as by a helper that it is given to, runs twice with what it has.
+        let is_each_once = entry.many.is_none()
+            || entry.lambdas.len() >= entry.sites.len()
+                && entry.lambdas.iter().all(|lambda| self.is_run_once(*lambda, entry));
         (0..count as u16).filter(|_| is_each_once).filter(is_own).collect()
     }
 
@@ -228,10 +231,14 @@ impl<'s> Sharings<'s> {
         let is_started_once = |site: &StartSite| {
             // A parallel stream runs the function for many elements, all with what it captured once.
             is_thread
-                || site.at == At { event: *used, ..lambda } && entry.many != Some(Many::AtOnce)
-                || self.event(site.at).is_some_and(|event| !event.in_loop)
+                || match site.at == (At { event: *used, ..lambda }) {
+                    true => entry.many != Some(Many::AtOnce),
+                    false => self.event(site.at).is_some_and(|event| !event.in_loop),
+                }
         };
-        !outline.returned.contains(&Object::Event(lambda.event))
+        let is_copied = self.program.names.text(called.name) == "nCopies";
+        !is_copied
+            && !outline.returned.contains(&Object::Event(lambda.event))
             && !outline.comes_back(block(*used), block(lambda.event))
             && entry.sites.iter().all(is_started_once)
     }

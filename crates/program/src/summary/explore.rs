@@ -225,7 +225,12 @@ impl Asking<'_> {
                 let is_text = descriptor.ends_with(")Ljava/lang/String;");
                 matches!(model.returns, Returns::Computed) && model.access == Access::None && !is_text && is_apart(0)
             }
-            None => returns_number(descriptor) && is_apart(0),
+            // A static method that yields an object makes it of what it is given: `createUnresolved(host, port)`.
+            None => {
+                let is_static = arguments.len() == composing.parameter_count(method);
+                let makes = is_static && descriptor.ends_with(';') && !descriptor.ends_with(")Ljava/lang/String;");
+                (returns_number(descriptor) || makes) && is_apart(0)
+            }
         }
     }
 }

@@ -316,6 +316,17 @@ impl Composing<'_, '_> {
                     all
                 }
             };
+            // An answer that the callee only passes on counts if somebody here asks for it.
+            let is_unheard = access.is_compound
+                && access.expects.is_empty()
+                && !self.is_used[id.index()]
+                && callee.result.iter().any(|influence| match influence.root {
+                    Root::Access(told) => {
+                        let told = &callee.accesses[told.index()];
+                        !told.is_write && told.spot == access.spot && told.member == access.member
+                    }
+                    Root::Parameter(_) => false,
+                });
             let base = self.translate_base(access, arguments);
             let put = Access {
                 is_given: access.bare_parameter().is_some() && crate::variable::holder(&base).is_some(),
@@ -331,9 +342,9 @@ impl Composing<'_, '_> {
                 guards: guards.of(&through, &access.guards),
                 awaited: awaits.of(&through, &access.awaited),
                 expects: through.of(&access.expects),
-                is_compound: access.is_compound,
+                is_compound: access.is_compound && !is_unheard,
                 is_repeatable: access.is_repeatable,
-                is_refusing: access.is_refusing,
+                is_refusing: access.is_refusing && !is_unheard,
                 is_removal: access.is_removal,
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
