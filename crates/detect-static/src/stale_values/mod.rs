@@ -19,6 +19,7 @@ mod claims;
 mod compared;
 mod contention;
 mod counted;
+mod covered;
 mod explain;
 mod functions;
 mod granted;

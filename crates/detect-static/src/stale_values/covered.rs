@@ -1,0 +1,133 @@
+//! What keeps others out from the read of an old value to the write that it reaches.
+
+use program::outline::{Member, Name, Object, OutlineSection, Start};
+use program::summary::{Access, Root};
+use program::{Cover, HeldLock, LockKind, Relation, Variable};
+
+use super::rules::{Looking, Stale};
+
+impl Looking<'_> {
+    /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
+    fn may_be_held(&self, around: usize, lock: &Name) -> bool {
+        let section = &self.summary.sections[around];
+        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| section.call.is_none()) else {
+            return false;
+        };
+        let own = outline.sections.iter().find(|own| own.pc == section.spot.pc && !own.is_method);
+        own.is_some_and(|own| {
+            own.objects.len() > 1
+                && lock.steps == own.lock.steps
+                && own.objects.iter().any(|object| match (object, lock.start) {
+                    (Object::Parameter(one), Start::Parameter(other)) => *one == other,
+                    (Object::New { register, .. }, Start::New(other)) => *register == other,
+                    (Object::Event(one), Start::Result(other)) => *one == other,
+                    _ => false,
+                })
+        })
+    }
+
+    /// Whether a volatile field is read under a lock that all of its writers hold: then that lock's sections count.
+    pub(super) fn is_guarded(&self, section: usize, read: &Access, variable: Variable) -> bool {
+        let is_volatile = self.summary.sections[section].kind == LockKind::Own
+            && matches!(read.member, Member::Field(_) | Member::Static(_));
+        if !is_volatile {
+            return false;
+        }
+        let held = read.held.iter().map(|section| &self.summary.sections[section]).map(|around| HeldLock {
+            name: around.lock.clone(),
+            kind: around.kind,
+            mode: around.mode,
+        });
+        // A lock that is held in one way or another, on each path by another section.
+        let outline = self.whole.summaries.outline(self.method);
+        let perhaps = outline.into_iter().flat_map(|outline| {
+            let sections = outline.events[read.event.index()].perhaps.iter();
+            sections.filter_map(move |section| outline.sections.get(section)).map(|around| HeldLock {
+                name: around.lock.clone(),
+                kind: around.kind,
+                mode: around.mode,
+            })
+        });
+        held.chain(perhaps).filter(|held| held.kind != LockKind::Own).any(|held| {
+            Relation::of(read, &held)
+                .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
+        })
+    }
+
+    /// Whether whoever writes a field, read here without a lock, holds the lock of a section.
+    pub(super) fn keeps_writers_out(&self, section: usize, read: &Access) -> bool {
+        let around = &self.summary.sections[section];
+        let Some(variable) = self.variable(read).filter(|_| around.kind != LockKind::Own) else { return false };
+        let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
+        Relation::of(read, &held)
+            .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
+    }
+
+    /// Whether the callers have given the lock that is held over both, together with the object: which lock goes with which
+    /// object is theirs to know.
+    pub(super) fn is_under_given_lock(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let is_given = |section: usize| {
+            let around = &self.summary.sections[section];
+            around.kind != LockKind::Own
+                && matches!(around.lock.start, Start::Parameter(_))
+                && around.lock.steps.is_empty()
+        };
+        read.bare_parameter().is_some() && read.held.intersection(write.held).iter().any(is_given)
+    }
+
+    /// Locks that are held over both, taken at one place or another: `if (!lock.tryLock()) lock.lock();`.
+    fn held_either_way(&self, read: &Access, write: &Access) -> Vec<HeldLock> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let perhaps = |access: &Access| outline.events[access.event.index()].perhaps;
+        let both = perhaps(read).intersection(perhaps(write));
+        let sections = || both.iter().filter_map(|section| outline.sections.get(section));
+        let is_either = |one: &OutlineSection| {
+            sections().filter(|other| other.kind == one.kind && other.lock.same(&one.lock)).count() > 1
+        };
+        let either = sections().filter(|one| is_either(one));
+        either.map(|one| HeldLock { name: one.lock.clone(), kind: one.kind, mode: one.mode }).collect()
+    }
+
+    pub(super) fn cover(&self) -> Cover<'_> {
+        self.whole.cover().among(self.whole.threads())
+    }
+
+    /// Whether something excludes all other writers from the read to the write: a lock held over both, here or by
+    /// whoever calls the method.
+    pub(super) fn is_covered(&self, stale: &Stale, cover: &Cover<'_>) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let first = &self.summary.sections[stale.first];
+        let ended: Vec<usize> = write
+            .value
+            .iter()
+            .chain(&write.control)
+            .filter(|influence| influence.root == Root::Access(stale.read))
+            .flat_map(|influence| influence.ended.iter())
+            .collect();
+        let over_both: Vec<usize> =
+            read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).collect();
+        if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
+            return true;
+        }
+        let around = over_both.into_iter().map(|section| {
+            let around = &self.summary.sections[section];
+            HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
+        });
+        let around = around.chain(self.held_either_way(read, write));
+        let by_callers = cover.held_by_callers(self.method);
+        // A wait lets go of the lock however often it is held.
+        let is_waited = stale.is_waited();
+        if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
+            return true;
+        }
+        let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));
+        let relations: Vec<Relation> = held.filter_map(|held| Relation::of(read, &held)).collect();
+        let variables = &self.whole.variables;
+        cover.cover_together(variables, stale.variable, &relations)
+            || self.way(stale).is_some_and(|way| {
+                cover.cover_writes(variables, stale.variable, &relations, |place| !self.goes_against(place, way))
+            })
+            || !is_waited && cover.is_covered_outside(variables, stale.variable, self.method, read)
+    }
+}
