@@ -5,6 +5,7 @@
 mod causal_views;
 mod lock_pattern;
 mod places;
+mod sources;
 mod stale_values;
 mod suspicion;
 mod threads;

@@ -3,7 +3,7 @@
 
 use program::ir::{Arithmetic, Op};
 use program::model::{State, only_adds};
-use program::outline::{Action, EventId, KeyStart, Member, NameStep, Origin, Outline, Sources};
+use program::outline::{Action, EventId, KeyStart, Member, NameStep, Outline};
 use program::summary::{Access, AccessId, Root, Summary};
 use program::thread::{EntryId, EntryKind};
 use program::{LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
@@ -11,6 +11,7 @@ use program::{LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks}
 use super::paper::left;
 use super::rules::is_known;
 use super::views::{Item, Pair, common};
+use crate::sources::comes_by_calls;
 use crate::stale_values::is_by_habit;
 use crate::threads::{is_printed, is_shared, run_at_once};
 
@@ -128,8 +129,9 @@ impl Asking<'_> {
         for (index, event) in self.outline.events.iter().enumerate() {
             let id = EventId(index as u32);
             let Action::Call { kind, method, arguments } = &event.action else { continue };
-            let given_back: Vec<usize> =
-                (0..arguments.len()).filter(|position| self.comes_from(&arguments[*position].sources, id)).collect();
+            let given_back: Vec<usize> = (0..arguments.len())
+                .filter(|position| comes_by_calls(self.outline, &arguments[*position].sources, id))
+                .collect();
             if given_back.is_empty() {
                 continue;
             }
@@ -169,28 +171,6 @@ impl Asking<'_> {
         let is_one =
             is_known(&earlier.lock) && !earlier.lock.steps.iter().any(|step| matches!(step, NameStep::Element(_)));
         (is_same_lock && is_one).then_some(Flow { how: How::Reentered, read, target, first, second })
-    }
-
-    /// Whether a value may come from an event, by way of other calls.
-    fn comes_from(&self, sources: &Sources, wanted: EventId) -> bool {
-        let mut seen: Vec<EventId> = Vec::new();
-        let mut pending: Vec<&Sources> = vec![sources];
-        while let Some(sources) = pending.pop() {
-            for source in sources {
-                let Origin::Event(event) = source.origin else { continue };
-                if event == wanted {
-                    return true;
-                }
-                if seen.contains(&event) {
-                    continue;
-                }
-                seen.push(event);
-                if let Action::Call { arguments, .. } = &self.outline.events[event.index()].action {
-                    pending.extend(arguments.iter().map(|argument| &argument.sources));
-                }
-            }
-        }
-        false
     }
 
     /// The write that another thread may do in between, if it is a mistake.

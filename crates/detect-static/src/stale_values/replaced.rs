@@ -9,6 +9,7 @@ use program::{LockKind, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use crate::sources::comes_by_calls;
 use crate::threads::is_printed;
 use crate::words::called_at;
 
@@ -314,26 +315,4 @@ fn is_numeric_atomic(looking: &Looking<'_>, write: &Access) -> bool {
     called.is_some_and(|called| {
         matches!(looking.whole.program.names.text(called.descriptor), "(I)V" | "(J)V" | "(II)V" | "(IJ)V")
     })
-}
-
-/// Whether a value may come from an event, by way of calls that were given it.
-fn comes_by_calls(outline: &Outline, sources: &Sources, wanted: EventId) -> bool {
-    let mut seen: Vec<EventId> = Vec::new();
-    let mut pending: Vec<&Sources> = vec![sources];
-    while let Some(sources) = pending.pop() {
-        for source in sources {
-            let Origin::Event(event) = source.origin else { continue };
-            if event == wanted {
-                return true;
-            }
-            if seen.contains(&event) {
-                continue;
-            }
-            seen.push(event);
-            if let Action::Call { arguments, .. } = &outline.events[event.index()].action {
-                pending.extend(arguments.iter().map(|argument| &argument.sources));
-            }
-        }
-    }
-    false
 }
