@@ -1,9 +1,10 @@
 //! Values that are computed when they are first asked for, and kept: whoever computes one again gets the same.
 
+use location::ClassName;
 use program::model::{self, is_ever_new};
-use program::outline::{Action, Event, Member, Object, Origin, Outline, Start};
+use program::outline::{Action, Event, EventId, Member, Object, Origin, Outline, Start};
 use program::summary::{Access, Influence, Root, Spot};
-use program::{MethodId, Place, Variable};
+use program::{LockKind, MethodId, Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
@@ -107,6 +108,44 @@ impl Looking<'_> {
             })
     }
 
+    /// Whether something is put into a map because nothing was found there, and two who do so at once only do the same work
+    /// twice. Not if what is put was given to this method, drawn by chance, or made here and is changed later: one of the two
+    /// is lost then, with what goes into it.
+    pub(super) fn is_memory_of_key(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let is_put =
+            |spot: &Spot| matches!(operation(self.whole, spot), Some("put" | "putIfAbsent" | "computeIfAbsent"));
+        let is_telling = |object: &Object| match *object {
+            Object::New { class, .. } => self.is_ever_changed(class),
+            Object::Parameter(_) => true,
+            Object::Event(_) | Object::Int(_) | Object::Unknown => false,
+        };
+        stale.how == Use::Decides
+            && matches!(stale.variable, Variable::Held(_))
+            && stale.variable == stale.written
+            && self.summary.sections[stale.first].kind == LockKind::Own
+            && read.is_keyed
+            && !self.asks_presence(read)
+            && is_put(&write.spot)
+            && !self.is_chosen_anew(stale, write)
+            && !self.put_at(&write.spot).is_some_and(|(_, _, value)| value.iter().any(is_telling))
+    }
+
+    /// Whether somebody changes objects of a class after they are made: their fields, or what those hold.
+    fn is_ever_changed(&self, class: ClassName) -> bool {
+        let program = self.whole.program;
+        let name = program.names.text(class.0);
+        let is_of_library = name.starts_with("java/util/") || name == "java/lang/Object";
+        match program.class(class).filter(|_| !is_of_library) {
+            Some(class) => program.fields_of(class).any(|field| {
+                let variables = [Variable::Field(field), Variable::Held(field), Variable::Within(field)];
+                variables.into_iter().any(|variable| !self.whole.variables.writers(variable).is_empty())
+            }),
+            // Containers, counters and locks.
+            None => is_of_library && !self.whole.calls.is_immutable(program, class),
+        }
+    }
+
     /// Whether nobody but this method comes to a place.
     fn is_alone(&self, spot: &Spot) -> bool {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method);
@@ -196,8 +235,13 @@ impl Looking<'_> {
     pub(super) fn is_dropped(&self, place: &Place) -> bool {
         let summary = self.whole.summaries.summary(place.method);
         let write = summary.and_then(|summary| summary.accesses.get(place.access.index()));
-        let outline = self.whole.summaries.outline(place.method);
-        let event = write.zip(outline).and_then(|(write, outline)| outline.events.get(write.event.index()));
+        let there = Looking::at(self.whole, place.method);
+        write.zip(there).is_some_and(|(write, there)| there.takes_back(write))
+    }
+
+    pub(super) fn takes_back(&self, write: &Access) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        let event = outline.and_then(|outline| outline.events.get(write.event.index()));
         match event.map(|event| &event.action) {
             Some(Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. }) => {
                 match self.whole.program.names.text(field.descriptor).starts_with(['L', '[']) {
@@ -236,7 +280,7 @@ impl Looking<'_> {
         };
         let names = &self.whole.program.names;
         self.summary.accesses.iter().any(is_other)
-            || self.of_same_answer(stale, write).any(|event| match &event.action {
+            || self.of_same_answer(stale, write).any(|(_, event)| match &event.action {
                 Action::Call { method, .. } => {
                     let model = self.whole.calls.model(self.whole.program, *method, method.class);
                     names.text(method.descriptor).ends_with(")V")
@@ -248,7 +292,7 @@ impl Looking<'_> {
     }
 
     /// What happens for the same reason as the write, and besides it.
-    fn of_same_answer(&self, stale: &Stale, write: &Access) -> impl Iterator<Item = &Event> {
+    pub(super) fn of_same_answer(&self, stale: &Stale, write: &Access) -> impl Iterator<Item = (EventId, &Event)> {
         let reading = self.access(stale.read).event;
         let events = self.whole.summaries.outline(self.method).map(|outline| outline.events.as_slice());
         let events = events.unwrap_or_default();
@@ -258,7 +302,7 @@ impl Looking<'_> {
                 && *index != reading.index()
                 && deciding.iter().any(|condition| event.control.contains(condition))
         });
-        of_same.map(|(_, event)| event)
+        of_same.map(|(index, event)| (EventId(index as u32), event))
     }
 
     /// Whether the clock or chance has a part in it.
@@ -266,7 +310,8 @@ impl Looking<'_> {
         let outline = self.whole.summaries.outline(self.method);
         let writing = outline.map(|outline| &outline.events[write.event.index()]);
         let before = outline.into_iter().flat_map(|outline| &outline.events[..write.event.index()]);
-        self.of_same_answer(stale, write).chain(writing).chain(before).any(|event| self.is_new_by(event, MAX_DEPTH))
+        let besides = self.of_same_answer(stale, write).map(|(_, event)| event);
+        besides.chain(writing).chain(before).any(|event| self.is_new_by(event, MAX_DEPTH))
     }
 
     fn is_new_by(&self, event: &Event, depth: usize) -> bool {

@@ -5,10 +5,9 @@
 //! There the code itself must show that an object is shared.
 
 use location::MethodName;
-use program::ir::CallKind;
 use program::outline::{Action, Argument, Member, Object};
 use program::sharing::Part;
-use program::summary::{Access, Influence, Root};
+use program::summary::{Access, AccessId, Influence, Root, Spot};
 use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable};
 
 use super::contention::is_by_habit;
@@ -26,10 +25,12 @@ impl Looking<'_> {
         self.whole.threads().is_from_outside(self.method)
             && (self.is_beside(stale, is_skewed)
                 || self.is_lone_volatile(stale, is_skewed)
-                || self.is_lone_number(stale)
+                || self.is_lone_atomic(stale)
                 || self.is_set_late(stale)
                 || self.is_old_container(stale)
                 || self.is_far(stale)
+                || self.is_memory_of_key(stale)
+                || self.is_of_one_taker(stale)
                 || self.is_shared_act(stale)
                 || self.is_of_other_key(stale)
                 || self.is_removed_if_there(stale)
@@ -118,20 +119,48 @@ impl Looking<'_> {
         access.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own)
     }
 
-    /// Whether what is asked or what is done is more than two calls away: on the way there it is asked and done for many
-    /// reasons.
+    /// Whether what is asked or what is done is more than two calls away, or, where no lock but the variable's own is taken,
+    /// in another method of the program: that is called for many reasons. To ask an object and to tell it what comes of the
+    /// answer is one step, though, if it is told what it said, or asked whether something is there.
     fn is_far(&self, stale: &Stale) -> bool {
-        let outline = self.whole.summaries.outline(self.method);
-        let is_away = |access: &Access| {
-            let event = outline.and_then(|outline| outline.events.get(access.event.index()));
-            match event.map(|event| &event.action) {
-                Some(Action::Call { kind, method, arguments }) => {
-                    self.is_away(*kind, *method, access.spot.method) && !self.is_given(arguments, access.spot.method)
-                }
-                _ => false,
-            }
+        let is_locked = |section: usize| self.summary.sections[section].kind != LockKind::Own;
+        let is_one_step = || {
+            stale.variable == stale.written
+                && self.is_away(stale.read)
+                && self.is_away(stale.write)
+                && (comes_from(&self.access(stale.write).value, stale.read)
+                    || self.asks_presence(self.access(stale.read)))
         };
-        stale.how == Use::Decides && [stale.read, stale.write].into_iter().any(|access| is_away(self.access(access)))
+        let is_far = |access: AccessId| match is_locked(stale.first) && is_locked(stale.second) {
+            true => stale.how == Use::Decides && self.is_far_away(access),
+            false => self.is_away(access),
+        };
+        [stale.read, stale.write].into_iter().any(|access| is_far(access) && !self.is_of_function(access))
+            && !is_one_step()
+    }
+
+    /// Whether a call leads to an access only over more than one other method.
+    fn is_far_away(&self, access: AccessId) -> bool {
+        let (program, calls, access) = (self.whole.program, &self.whole.calls, self.access(access));
+        let outline = self.whole.summaries.outline(self.method);
+        let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+        let Some(Action::Call { kind, method, .. }) = event.map(|event| &event.action) else { return false };
+        let is_it = |method: &MethodId| program.method_name(*method) == access.spot.method;
+        let targets = calls.targets(program, *kind, *method);
+        access.spot.method != program.method_name(self.method)
+            && targets.known().iter().any(|target| self.whole.summaries.outline(*target).is_some())
+            && !targets.known().iter().any(|target| is_it(target) || calls.callees(*target).iter().any(is_it))
+    }
+
+    /// Whether an access is in a function that this method makes and gives away.
+    fn is_of_function(&self, access: AccessId) -> bool {
+        let access = self.access(access);
+        let outline = self.whole.summaries.outline(self.method);
+        let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+        match event.map(|event| &event.action) {
+            Some(Action::Call { arguments, .. }) => self.is_given(arguments, access.spot.method),
+            _ => false,
+        }
     }
 
     /// Whether one of the arguments is a function that this method makes of a method, or with a call of it.
@@ -147,15 +176,9 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a call leads to a method only over more than one other. What a call of the library does is done here, and
-    /// functions that it is given are where they are written.
-    fn is_away(&self, kind: CallKind, called: MethodName, wanted: MethodName) -> bool {
-        let (program, calls) = (self.whole.program, &self.whole.calls);
-        let is_it = |method: &MethodId| program.method_name(*method) == wanted;
-        let targets = calls.targets(program, kind, called);
-        wanted != program.method_name(self.method)
-            && targets.known().iter().any(|target| self.whole.summaries.outline(*target).is_some())
-            && !targets.known().iter().any(|target| is_it(target) || calls.callees(*target).iter().any(is_it))
+    /// Whether an access is in another method of the program. What a call of the library does is done here.
+    fn is_away(&self, access: AccessId) -> bool {
+        self.access(access).spot.method != self.whole.program.method_name(self.method)
     }
 
     /// Whether the write is under a lock that others can hold at the same time, and under no other but the container's own:
@@ -212,34 +235,89 @@ impl Looking<'_> {
         matches!(stale.variable, Variable::Held(field) if is_by_habit(self.whole.program, field))
     }
 
-    /// Whether it is a volatile field that hardly anybody ever writes under a lock, or that is asked and written here with
-    /// none around: it may be volatile for being handed from thread to thread, or for being seen, and its object with one
-    /// thread at a time. One that is compared and set is part of an algorithm without locks, which looks again where it
-    /// must. Two fields that two methods check crosswise are not there by chance, nor is the largest or smallest value.
+    /// Whether it is a volatile field that is asked before it is written, or that hardly anybody ever writes under a lock: it
+    /// may be volatile for being handed from thread to thread, or for being seen, and its object with one thread at a time.
+    /// One that is compared and set is part of an algorithm without locks, which looks again where it must. Two fields that
+    /// two methods check crosswise are not there by chance, nor is the largest or smallest value.
     fn is_lone_volatile(&self, stale: &Stale, is_skewed: bool) -> bool {
         let read = self.access(stale.read);
         let Variable::Field(field) = stale.variable else { return false };
+        let write = self.access(stale.write);
+        // Who locks for the write alone means others, unless all that the write does is to take back what is there.
+        let is_meant = || {
+            let is_lock = |section: usize| self.summary.sections[section].kind != LockKind::Own;
+            let is_locked = write.held.iter().any(is_lock) && !read.held.intersection(write.held).iter().any(is_lock);
+            let is_told = write.control.iter().any(|influence| matches!(influence.root, Root::Parameter(_)));
+            is_locked && (is_told || !self.takes_back(write))
+        };
+        let is_asked = || stale.how == Use::Decides && !is_compared(stale.read, write) && !is_meant();
+        let is_of_object = !self.whole.program.field(field).access.is_static();
         self.summary.sections[stale.first].kind == LockKind::Own
             && (!is_skewed || self.is_handled(field))
-            && matches!(read.member, Member::Field(_))
-            && !self.whole.program.field(field).access.is_static()
-            && (!self.is_written_under_lock(field) || self.is_done_without_lock(stale))
+            && matches!(read.member, Member::Field(_) | Member::Static(_))
+            && (is_asked() || is_of_object && !self.is_written_under_lock(field))
     }
 
-    /// The same of an atomic number of an object that is asked and then set, whatever it has become. To count it on because
-    /// of the answer is another matter.
-    fn is_lone_number(&self, stale: &Stale) -> bool {
+    /// The same of an atomic of an object that is asked and then set, whatever it has become, and of what is completed or
+    /// counted down once: a number, or what somebody compares and sets, or what is set at the end of what is done. To count
+    /// it on because of the answer is another matter, and so is to set it before something is done that others must not do.
+    fn is_lone_atomic(&self, stale: &Stale) -> bool {
         let program = self.whole.program;
         let declared = program.field(stale.variable.field());
         let is_number = matches!(
             program.names.text(declared.descriptor),
             "Ljava/util/concurrent/atomic/AtomicInteger;" | "Ljava/util/concurrent/atomic/AtomicLong;"
         );
-        let done = operation(self.whole, &self.access(stale.write).spot);
-        is_number
-            && !declared.access.is_static()
-            && matches!(done, Some("set" | "lazySet" | "setRelease" | "setPlain" | "setOpaque"))
-            && self.is_done_without_lock(stale)
+        let write = self.access(stale.write);
+        let is_lone = match operation(self.whole, &write.spot) {
+            Some("set" | "lazySet" | "setRelease" | "setPlain" | "setOpaque") => {
+                is_number || self.is_set_at_the_end(stale, write) || self.is_compared_and_set(stale.variable)
+            }
+            Some("complete" | "completeExceptionally" | "countDown") => true,
+            _ => false,
+        };
+        is_lone && !declared.access.is_static() && self.is_done_without_lock(stale)
+    }
+
+    fn is_compared_and_set(&self, variable: Variable) -> bool {
+        self.whole.variables.writers(variable).iter().any(|place| {
+            let summary = self.whole.summaries.summary(place.method);
+            let access = summary.and_then(|summary| summary.accesses.get(place.access.index()));
+            access.is_some_and(|access| {
+                operation(self.whole, &access.spot)
+                    .is_some_and(|name| name.contains("ompareAndSet") || name.contains("ompareAndExchange"))
+            })
+        })
+    }
+
+    /// Whether something is done because of the answer before the variable is set, and nothing after that.
+    fn is_set_at_the_end(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_given = |influence: &Influence| matches!(influence.root, Root::Parameter(position) if position > 0);
+        let (mut is_after, mut is_before) = (false, false);
+        for (event, _) in
+            self.of_same_answer(stale, write).filter(|(_, event)| matches!(event.action, Action::Call { .. }))
+        {
+            is_before |= outline.leads_to(event, write.event, &[]);
+            is_after |= outline.leads_to(write.event, event, &[self.access(stale.read).event]);
+        }
+        is_before && !is_after && !write.value.iter().any(is_given)
+    }
+
+    /// Whether a queue is asked before something is taken out of it, and nobody else takes anything: there is one taker, or
+    /// each takes what the others leave.
+    fn is_of_one_taker(&self, stale: &Stale) -> bool {
+        let takes =
+            |spot: &Spot| matches!(operation(self.whole, spot), Some("poll" | "pollFirst" | "pollLast" | "remove"));
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && !self.access(stale.read).is_keyed
+            && operation(self.whole, &self.access(stale.write).spot).is_some_and(|name| name.starts_with("poll"))
+            && self.whole.variables.writers(stale.variable).iter().all(|place| {
+                let summary = self.whole.summaries.summary(place.method);
+                let access = summary.and_then(|summary| summary.accesses.get(place.access.index()));
+                access.is_some_and(|access| !takes(&access.spot) || access.spot == self.access(stale.write).spot)
+            })
     }
 
     /// Whether an atomic is set in a way that others may see late, with no lock around, wherever it is set: so do rings out of
@@ -249,11 +327,10 @@ impl Looking<'_> {
         let is_late = |access: &Access| {
             matches!(operation(self.whole, &access.spot), Some("lazySet" | "setRelease" | "setPlain" | "setOpaque"))
         };
-        stale.variable == stale.written
-            && is_late(write)
+        is_late(write)
             && self.is_unlocked(self.access(stale.read))
             && self.is_unlocked(write)
-            && self.whole.variables.writers(stale.variable).iter().all(|place| {
+            && self.whole.variables.writers(stale.written).iter().all(|place| {
                 let summary = self.whole.summaries.summary(place.method);
                 summary.is_some_and(|summary| is_late(&summary.accesses[place.access.index()]))
             })
