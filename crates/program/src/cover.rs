@@ -5,7 +5,7 @@ use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
-use crate::held::{HeldLock, Relation, from_caller, keys_from_caller, locks, outline_locks, to_callee};
+use crate::held::{HeldLock, Relation, asserted_locks, from_caller, keys_from_caller, locks, outline_locks, to_callee};
 use crate::lock::LockKind;
 use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
 use crate::outlines::Outlines;
@@ -165,6 +165,10 @@ impl<'c> Cover<'c> {
         if climb == 0 || !asked.insert(method) {
             return false;
         }
+        if relation.is_held(object, keys, &self.asserted(method)) {
+            asked.remove(&method);
+            return true;
+        }
         let mut is_called = false;
         let mut callers = self.calls.callers(method).iter().filter(|caller| self.is_run(**caller));
         let all = callers.all(|caller| {
@@ -314,7 +318,7 @@ impl<'c> Cover<'c> {
     }
 
     /// The locks that are held wherever the method is called, by the names that it has for them. Only methods that no
-    /// unknown code can call have any.
+    /// unknown code can call have any, and those that refuse to go on without.
     pub fn held_by_callers(&self, method: MethodId) -> Vec<HeldLock> {
         let mut asked = FxHashSet::default();
         self.at_entry(method, MAX_CLIMB, &mut asked).unwrap_or_default()
@@ -379,13 +383,19 @@ impl<'c> Cover<'c> {
         found.filter(|_| !outline.returned.contains(&Object::Event(EventId(made as u32))))
     }
 
+    fn asserted(&self, method: MethodId) -> Vec<HeldLock> {
+        let outline = self.summaries.outline(method);
+        outline.map_or_else(Vec::new, |outline| asserted_locks(self.program, method, outline))
+    }
+
     /// As [`Cover::held_by_callers`]; `None` where the answer is a circle and so says nothing.
     fn at_entry(&self, method: MethodId, climb: usize, asked: &mut FxHashSet<MethodId>) -> Option<Vec<HeldLock>> {
         let access = self.program.method(method).access;
         let class = self.program.header(self.program.class_of(method));
         let is_hidden = !(access.is_public() || access.is_protected()) || !class.access.is_public();
+        let asserted = self.asserted(method);
         if climb == 0 || !is_hidden && (access.is_public() || !self.by_known) {
-            return Some(Vec::new());
+            return Some(asserted);
         }
         if !asked.insert(method) {
             return None;
@@ -433,7 +443,9 @@ impl<'c> Cover<'c> {
                 Some(known) => known.into_iter().filter(|lock| named.contains(lock)).collect(),
             });
         }
-        Some(common.unwrap_or_default())
+        let mut held = common.unwrap_or_default();
+        held.extend(asserted);
+        Some(held)
     }
 }
 

@@ -3,9 +3,13 @@
 
 use smallvec::SmallVec;
 
-use crate::class::Program;
+use crate::class::{MethodId, Program};
+use crate::ir::{BlockId, Op};
 use crate::lock::{LockKind, Mode};
-use crate::outline::{Argument, Key, Name, NameStep, Object, Outline, OutlineSection, SectionSet, Start};
+use crate::outline::{
+    Action, Argument, Condition, Key, Name, NameStep, Object, Origin, Outline, OutlineSection, SectionSet, Source,
+    Start,
+};
 use crate::path::MAX_STEPS;
 use crate::summary::{Access, Keys, Summary};
 
@@ -221,4 +225,33 @@ fn key_from_caller(program: &Program, key: Key, arguments: &[Argument]) -> Optio
 
 pub(crate) fn keys_from_caller(program: &Program, keys: &[Key], arguments: &[Argument]) -> Keys {
     keys.iter().filter_map(|key| key_from_caller(program, *key, arguments)).collect()
+}
+
+/// The locks that a method asks for and will not go on without: `assert lock.isHeldByCurrentThread();`.
+pub(crate) fn asserted_locks(program: &Program, method: MethodId, outline: &Outline) -> Vec<HeldLock> {
+    let asked = outline.refusals.iter().filter_map(|number| {
+        let condition = &outline.conditions[*number as usize];
+        let [Source { origin: Origin::Event(event), .. }] = condition.sources.as_slice() else { return None };
+        let Action::Call { method, arguments, .. } = &outline.events[event.index()].action else { return None };
+        let (kind, position) = match program.names.text(method.name) {
+            "isHeldByCurrentThread" | "isWriteLockedByCurrentThread" => (LockKind::Lock, 0),
+            "holdsLock" if program.names.text(method.class.0) == "java/lang/Thread" => (LockKind::Monitor, 0),
+            _ => return None,
+        };
+        let name = arguments.get(position)?.name.clone();
+        (!name.is_unknown()).then_some((condition, HeldLock { name, kind, mode: Mode::Exclusive }))
+    });
+    let mut asked = asked.peekable();
+    if asked.peek().is_none() {
+        return Vec::new();
+    }
+    let Ok(Some(body)) = program.body(method) else { return Vec::new() };
+    // The way that is taken without the lock has to be the one that throws.
+    let is_refused = |condition: &Condition| {
+        let block = BlockId::from_index(condition.block as usize);
+        let without =
+            condition.nought.and_then(|number| body.block(block).successors.get(usize::from(number)).copied());
+        without.and_then(|block| body.terminator(block)).is_some_and(|last| matches!(body.op(last), Op::Throw(_)))
+    };
+    asked.filter(|(condition, _)| is_refused(condition)).map(|(_, lock)| lock).collect()
 }

@@ -2,7 +2,7 @@
 
 use location::ClassName;
 use program::model::{self, is_ever_new};
-use program::outline::{Action, Event, EventId, Member, Object, Origin, Outline, Start};
+use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin, Outline, Start};
 use program::summary::{Access, Influence, Root, Spot};
 use program::{LockKind, MethodId, Place, Variable};
 
@@ -115,10 +115,24 @@ impl Looking<'_> {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
         let is_put =
             |spot: &Spot| matches!(operation(self.whole, spot), Some("put" | "putIfAbsent" | "computeIfAbsent"));
-        let is_telling = |object: &Object| match *object {
+        let names = &self.whole.program.names;
+        let is_given = |argument: &Argument| {
+            let mut sources = argument.sources.iter();
+            sources.any(|source| matches!(source.origin, Origin::Parameter(_)))
+        };
+        let is_telling = |outline: &Outline, object: &Object| match *object {
             Object::New { class, .. } => self.is_ever_changed(class),
             Object::Parameter(_) => true,
-            Object::Event(_) | Object::Int(_) | Object::Unknown => false,
+            // A number in its box.
+            Object::Event(event) => match &outline.events[event.index()].action {
+                Action::Call { method, arguments, .. } => {
+                    names.text(method.name) == "valueOf"
+                        && names.text(method.class.0).starts_with("java/lang/")
+                        && arguments.iter().any(is_given)
+                }
+                _ => false,
+            },
+            Object::Int(_) | Object::Unknown => false,
         };
         stale.how == Use::Decides
             && matches!(stale.variable, Variable::Held(_))
@@ -128,7 +142,9 @@ impl Looking<'_> {
             && !self.asks_presence(read)
             && is_put(&write.spot)
             && !self.is_chosen_anew(stale, write)
-            && !self.put_at(&write.spot).is_some_and(|(_, _, value)| value.iter().any(is_telling))
+            && !self
+                .put_at(&write.spot)
+                .is_some_and(|(_, outline, value)| value.iter().any(|one| is_telling(outline, one)))
     }
 
     /// Whether somebody changes objects of a class after they are made: their fields, or what those hold.

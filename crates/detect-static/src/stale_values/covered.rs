@@ -1,10 +1,10 @@
 //! What keeps others out from the read of an old value to the write that it reaches.
 
-use program::outline::{Member, Name, Object, OutlineSection, Start};
+use program::outline::{Member, Name, Object, Origin, OutlineSection, Source, Start};
 use program::summary::{Access, Root};
-use program::{Cover, HeldLock, LockKind, Relation, Variable};
+use program::{Cover, HeldLock, LockKind, Place, Relation, Variable};
 
-use super::rules::{Looking, Stale};
+use super::rules::{Looking, Stale, Use};
 
 impl Looking<'_> {
     /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
@@ -89,6 +89,29 @@ impl Looking<'_> {
         either.map(|one| HeldLock { name: one.lock.clone(), kind: one.kind, mode: one.mode }).collect()
     }
 
+    /// Whether something is put where nothing was found: who takes things out meanwhile does not change that.
+    fn is_put_because_absent(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_it = |source: &Source| source.origin == Origin::Event(read.event);
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && read.is_keyed
+            && write.is_keyed
+            && !write.is_removal
+            && outline.events[write.event.index()].control.iter().any(|condition| {
+                let condition = &outline.conditions[*condition as usize];
+                condition.sources.iter().all(is_it)
+                    && (outline.is_because_absent(condition, write.event)
+                        || self.asks_presence(read) && outline.is_because_nought(condition, write.event))
+            })
+    }
+
+    fn is_removal(&self, place: &Place) -> bool {
+        let summary = self.whole.summaries.summary(place.method);
+        summary.is_some_and(|summary| summary.accesses[place.access.index()].is_removal)
+    }
+
     pub(super) fn cover(&self) -> Cover<'_> {
         self.whole.cover().among(self.whole.threads())
     }
@@ -128,6 +151,8 @@ impl Looking<'_> {
             || self.way(stale).is_some_and(|way| {
                 cover.cover_writes(variables, stale.variable, &relations, |place| !self.goes_against(place, way))
             })
+            || self.is_put_because_absent(stale)
+                && cover.cover_writes(variables, stale.variable, &relations, |place| !self.is_removal(place))
             || !is_waited && cover.is_covered_outside(variables, stale.variable, self.method, read)
     }
 }

@@ -278,9 +278,10 @@ impl Looking<'_> {
         let comes_of = |source: &Source| matches!(source.origin, Origin::Event(event) if is_made_by(event.index()));
         let is_elsewhere = outline.events.iter().enumerate().any(|(index, event)| match &event.action {
             Action::Call { kind, arguments, .. } => {
-                // Its constructor has it first.
-                let skip = usize::from(*kind == CallKind::Special && arguments.first().is_some_and(has));
-                index != write.event.index() && arguments.iter().skip(skip).any(has)
+                // Its constructor has it first, and it may be filled before it is put.
+                let is_before = !outline.may_follow(write.event, EventId(index as u32));
+                let is_own = (*kind == CallKind::Special || is_before) && arguments.first().is_some_and(has);
+                index != write.event.index() && arguments.iter().skip(usize::from(is_own)).any(has)
             }
             Action::Write { stored, .. } => has(stored),
             Action::Lambda { arguments, .. } => arguments.iter().any(has),

@@ -242,7 +242,8 @@ impl Looking<'_> {
             let earlier = &self.summary.sections[first];
             pairs.extend(self.around(write).map(|second| (first, second)).filter(|(_, second)| {
                 let later = &self.summary.sections[*second];
-                later.kind == earlier.kind
+                (first != *second || self.is_left_between(first, read, write))
+                    && later.kind == earlier.kind
                     && (later.lock.same(&earlier.lock)
                         || self.are_elements(&earlier.lock, &later.lock)
                         || self.is_got_again(&earlier.lock, &later.lock))
@@ -253,6 +254,29 @@ impl Looking<'_> {
             pairs.clear();
         }
         pairs
+    }
+
+    /// Whether others get in while the section that has a read and a write goes on: it waits in between, or is left and
+    /// entered again in a loop. What is put into an object after the object was given away is in it from the start as far as
+    /// flows tell, and is none of this; nor is what is read anew after the wait.
+    fn is_left_between(&self, section: usize, read: &Access, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return true };
+        let is_same = |other: &Access| {
+            !other.is_write && other.member == read.member && other.base.same(&read.base) && other.event != read.event
+        };
+        let renewed = || {
+            let reads = write.value.iter().filter_map(|influence| match influence.root {
+                Root::Access(other) => Some(self.access(other)),
+                Root::Parameter(_) => None,
+            });
+            reads.filter(|other| is_same(other)).map(|other| other.event).collect::<Vec<_>>()
+        };
+        outline.may_follow(write.event, write.event)
+            || self.summary.waits.iter().any(|waiting| {
+                waiting.sections.contains(section)
+                    && outline.may_follow(read.event, waiting.event)
+                    && outline.leads_to(waiting.event, write.event, &renewed())
+            })
     }
 
     /// The sections that an access is in: on every way to it, or, where none is, on some.

@@ -50,10 +50,14 @@ impl Looking<'_> {
             && (self.are_of_one_object(variable, written)
                 || is_of_one_key(self.access(stale.read), self.access(stale.write)));
         let is_of_container = matches!(variable, Variable::Held(_) | Variable::Within(_));
+        let class = self.whole.program.method_name(self.method).class;
+        let is_of_other = |access: AccessId| self.access(access).spot.method.class != class;
+        let is_away = || stale.how == Use::Written && (is_of_other(stale.read) || is_of_other(stale.write));
         stale.first != stale.second
             && variable != written
             && !is_crosswise
             && (is_of_container
+                || is_away()
                 || !self.are_of_one_class(variable, written)
                 || self.is_glance(stale)
                 || stale.how == Use::Decides
