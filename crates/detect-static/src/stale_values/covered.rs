@@ -89,6 +89,25 @@ impl Looking<'_> {
         either.map(|one| HeldLock { name: one.lock.clone(), kind: one.kind, mode: one.mode }).collect()
     }
 
+    /// The writes that no lock keeps out which is held from the read to the write; all, if there is none.
+    pub(super) fn getting_in(&self, stale: &Stale, writers: &[Place]) -> Vec<Place> {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let relations: Vec<Relation> = read
+            .held
+            .intersection(write.held)
+            .iter()
+            .map(|section| &self.summary.sections[section])
+            .filter(|section| section.kind != LockKind::Own && !stale.is_waited())
+            .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
+            .filter_map(|held| Relation::of(read, &held))
+            .collect();
+        let is_kept_out = |place: &Place| {
+            self.cover().cover_writes(&self.whole.variables, stale.variable, &relations, |other| other == place)
+        };
+        let left: Vec<Place> = writers.iter().copied().filter(|place| !is_kept_out(place)).collect();
+        if left.is_empty() { writers.to_vec() } else { left }
+    }
+
     /// Whether something is put where nothing was found: who takes things out meanwhile does not change that.
     fn is_put_because_absent(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));

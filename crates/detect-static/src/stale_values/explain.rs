@@ -271,6 +271,9 @@ impl<'t> Telling<'t> {
         if stale.how == Use::Found {
             writers.retain(|place| self.takes_out(place));
         }
+        if let Some(looking) = Looking::at(self.whole, self.method) {
+            writers = looking.getting_in(stale, &writers);
+        }
         let is_check = stale.how == Use::Decides && stale.variable == stale.written;
         let Some(place) = self.words.interference(write, &writers, is_check) else {
             return (None, format!("`{variable}` written"));

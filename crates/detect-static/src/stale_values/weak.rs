@@ -14,7 +14,7 @@ use super::contention::is_by_habit;
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::skew::is_compared;
-use crate::words::operation;
+use crate::words::{called_at, operation};
 
 /// Superclasses further up than this are not asked.
 const MAX_SUPERCLASSES: usize = 20;
@@ -113,10 +113,18 @@ impl Looking<'_> {
         extends(owner(one), owner(other)) || extends(owner(other), owner(one))
     }
 
-    /// Whether a volatile field of an object is read with no lock around the read.
+    /// Whether a volatile field is read with no lock around the read.
     fn is_glance(&self, stale: &Stale) -> bool {
         let read = self.access(stale.read);
-        matches!(read.member, Member::Field(_)) && self.is_unlocked(read)
+        matches!(read.member, Member::Field(_) | Member::Static(_)) && self.is_unlocked(read)
+    }
+
+    /// Whether one lock is held over both: it keeps out those that go by it, and that somebody writes without it is another
+    /// story.
+    fn is_under_one_lock(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let is_lock = |section: usize| self.summary.sections[section].kind != LockKind::Own;
+        read.held.intersection(write.held).iter().any(is_lock)
     }
 
     fn is_unlocked(&self, access: &Access) -> bool {
@@ -249,12 +257,13 @@ impl Looking<'_> {
         let write = self.access(stale.write);
         // Who locks for the write alone means others, unless all that the write does is to take back what is there.
         let is_meant = || {
-            let is_lock = |section: usize| self.summary.sections[section].kind != LockKind::Own;
-            let is_locked = write.held.iter().any(is_lock) && !read.held.intersection(write.held).iter().any(is_lock);
             let is_told = write.control.iter().any(|influence| matches!(influence.root, Root::Parameter(_)));
-            is_locked && (is_told || !self.takes_back(write))
+            !self.is_unlocked(write) && (is_told || !self.takes_back(write))
         };
-        let is_asked = || stale.how == Use::Decides && !is_compared(stale.read, write) && !is_meant();
+        let is_asked = || {
+            stale.how == Use::Decides
+                && (self.is_under_one_lock(stale) || !is_compared(stale.read, write) && !is_meant())
+        };
         let is_of_object = !self.whole.program.field(field).access.is_static();
         self.summary.sections[stale.first].kind == LockKind::Own
             && (!is_skewed || self.is_handled(field))
@@ -311,12 +320,18 @@ impl Looking<'_> {
     /// Whether a queue is asked before something is taken out of it, and nobody else takes anything: there is one taker, or
     /// each takes what the others leave.
     fn is_of_one_taker(&self, stale: &Stale) -> bool {
-        let takes =
-            |spot: &Spot| matches!(operation(self.whole, spot), Some("poll" | "pollFirst" | "pollLast" | "remove"));
+        let names = &self.whole.program.names;
+        let takes = |spot: &Spot| {
+            called_at(self.whole, spot).is_some_and(|method| {
+                matches!(names.text(method.name), "poll" | "pollFirst" | "pollLast" | "remove")
+                    && names.text(method.descriptor).starts_with("()L")
+            })
+        };
         stale.how == Use::Decides
             && stale.variable == stale.written
             && !self.access(stale.read).is_keyed
-            && operation(self.whole, &self.access(stale.write).spot).is_some_and(|name| name.starts_with("poll"))
+            && !self.access(stale.write).is_keyed
+            && takes(&self.access(stale.write).spot)
             && self.whole.variables.writers(stale.variable).iter().all(|place| {
                 let summary = self.whole.summaries.summary(place.method);
                 let access = summary.and_then(|summary| summary.accesses.get(place.access.index()));
