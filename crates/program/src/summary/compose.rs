@@ -4,7 +4,7 @@ use location::{ClassName, MethodName};
 
 use super::decide::{Guard, looks_ahead, used};
 use super::holding::Holdings;
-use super::influences::Gathering;
+use super::influences::{Gathering, Sets, SetsByThread};
 use super::inside::Put;
 use super::{
     Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
@@ -36,8 +36,12 @@ impl<'c> Compose<'c> {
         method: MethodId,
         outline: &Outline,
         known: &dyn Fn(MethodId) -> Option<&'s Summary>,
+        sets: &SetsByThread,
     ) -> Summary {
-        self.composed(method, outline, known).summary
+        sets.with(|sets| {
+            let composing = self.composed(method, outline, known, sets);
+            (composing.summary, composing.sets)
+        })
     }
 
     pub(super) fn composed<'a, 's>(
@@ -45,6 +49,7 @@ impl<'c> Compose<'c> {
         method: MethodId,
         outline: &'a Outline,
         known: &'a dyn Fn(MethodId) -> Option<&'s Summary>,
+        sets: Sets,
     ) -> Composing<'a, 's> {
         let composing = Composing {
             program: self.program,
@@ -76,6 +81,7 @@ impl<'c> Compose<'c> {
             inside: Vec::new(),
             is_task: false,
             guards: Vec::new(),
+            sets,
         };
         composing.run()
     }
@@ -131,6 +137,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) is_task: bool,
     /// Calls that throw on some condition.
     pub(super) guards: Vec<Guard>,
+    /// What callees' sets have become at other calls.
+    pub(super) sets: Sets,
 }
 
 impl Composing<'_, '_> {

@@ -1,7 +1,7 @@
 //! Where two values that a method deals with come together, followed into callees; on demand.
 
 use super::compose::{Compose, Composing};
-use super::influences::Gathering;
+use super::influences::{Gathering, Sets};
 use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
@@ -47,7 +47,7 @@ impl Summaries {
         let known = |method: MethodId| self.summary(method);
         let component = [method];
         let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
-        let composing = compose.composed(method, outline, &known);
+        let composing = compose.composed(method, outline, &known, Sets::default());
         let own = meetings(program, &body).into_iter();
         let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_)));
         told.map(|meeting| (meeting.line, meeting.sides.iter().map(|side| composing.influences(side)).collect()))
@@ -74,7 +74,7 @@ impl Asking<'_> {
             holdings: &self.summaries.holdings,
             component: &component,
         };
-        let composing = compose.composed(method, outline, &known);
+        let composing = compose.composed(method, outline, &known, Sets::default());
         // A method that calls itself is composed from what was known earlier: the numbers may differ.
         if composing.summary.accesses.len() != summary.accesses.len() {
             return None;

@@ -3,13 +3,37 @@
 use super::Influences;
 use super::compose::Composing;
 use super::influences::Gathering;
-use super::instantiate::{Around, Function, Outside};
+use super::instantiate::{Around, Outside};
+use crate::class::MethodId;
 use crate::model::{self, CallModel, Returns, Target};
 use crate::outline::{Action, Argument, Event, EventId, Name, Object, Sources, Start};
 use classfile::CallKind;
+use location::MethodName;
 use smallvec::SmallVec;
 
+/// A lambda or method reference.
+pub(super) struct Function {
+    pub(super) kind: CallKind,
+    pub(super) method: MethodName,
+    /// The program's code that it may run.
+    pub(super) targets: SmallVec<[MethodId; 1]>,
+    pub(super) captured: Vec<Argument>,
+}
+
 impl Composing<'_, '_> {
+    /// The code of a lambda that was made in this method, and what it captured.
+    pub(super) fn lambda(&self, argument: Option<&Argument>) -> Option<Function> {
+        let [Object::Event(made)] = argument?.objects.as_slice() else { return None };
+        match &self.outline.events.get(made.index())?.action {
+            Action::Lambda { kind, method, arguments, .. } => {
+                let targets = self.calls.lambda_targets(self.program, *method);
+                let targets = targets.known().iter().copied().collect();
+                Some(Function { kind: *kind, method: *method, targets, captured: arguments.clone() })
+            }
+            _ => None,
+        }
+    }
+
     /// Functions that the call runs, before it returns or as a task of their own: lambdas made in this method. Tells where
     /// their results come from.
     #[allow(clippy::too_many_arguments, reason = "one call has that many sides")]

@@ -1,7 +1,11 @@
 //! Where values come from, as summaries keep it: sets that are shared by all accesses that have them.
 
+use std::borrow::Borrow;
+use std::hash::{Hash, Hasher};
 use std::ops::Deref;
+use std::sync::{Mutex, PoisonError};
 
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use triomphe::ThinArc;
 
@@ -12,7 +16,7 @@ use crate::outline::SectionSet;
 const MAX_INFLUENCES: usize = 24;
 
 /// Sorted by root, each once. Cheap to clone, and as small as a pointer: millions are kept.
-#[derive(Clone, PartialEq, Eq, Default, Debug)]
+#[derive(Clone, Eq, Default, Debug)]
 pub struct Influences(Option<ThinArc<(), Influence>>);
 
 impl Influences {
@@ -50,6 +54,24 @@ impl Influences {
     }
 }
 
+impl PartialEq for Influences {
+    fn eq(&self, other: &Influences) -> bool {
+        self.is_same(other) || **self == **other
+    }
+}
+
+impl Hash for Influences {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+impl Borrow<[Influence]> for Influences {
+    fn borrow(&self) -> &[Influence] {
+        self
+    }
+}
+
 impl Deref for Influences {
     type Target = [Influence];
 
@@ -64,6 +86,40 @@ impl<'i> IntoIterator for &'i Influences {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()
+    }
+}
+
+/// Sets that were made before, each once: what callees' sets become at calls is mostly what others have become.
+#[derive(Default)]
+pub(super) struct Sets(FxHashSet<Influences>);
+
+impl Sets {
+    fn of(&mut self, all: &[Influence]) -> Influences {
+        if let Some(known) = self.0.get(all) {
+            return known.clone();
+        }
+        let new = Influences::of(all);
+        self.0.insert(new.clone());
+        new
+    }
+}
+
+/// The sets of each thread: what two threads share would be counted by both, at a price.
+pub(super) struct SetsByThread(Vec<Mutex<Sets>>);
+
+impl SetsByThread {
+    pub(super) fn new() -> SetsByThread {
+        SetsByThread((0..=rayon::current_num_threads()).map(|_| Mutex::default()).collect())
+    }
+
+    /// Lends this thread its sets for something that does not wait for other threads.
+    pub(super) fn with<R>(&self, action: impl FnOnce(Sets) -> (R, Sets)) -> R {
+        let number = rayon::current_thread_index().map_or(0, |number| number + 1);
+        let own = &self.0[number % self.0.len()];
+        let sets = std::mem::take(&mut *own.lock().unwrap_or_else(PoisonError::into_inner));
+        let (result, sets) = action(sets);
+        *own.lock().unwrap_or_else(PoisonError::into_inner) = sets;
+        result
     }
 }
 
@@ -143,6 +199,11 @@ impl Gathering {
     pub(super) fn finish(self) -> Influences {
         if self.all.is_empty() { self.first } else { Influences::of(&self.all) }
     }
+
+    /// The same, of sets that many are likely to have.
+    pub(super) fn finish_among(self, sets: &mut Sets) -> Influences {
+        if self.all.is_empty() { self.first } else { sets.of(&self.all) }
+    }
 }
 
 #[cfg(test)]
@@ -178,6 +239,20 @@ mod tests {
         assert!(gathering.finish().is_same(&one));
         assert!(one.clone().with_ended(|_| SectionSet::default()).is_same(&one));
         assert_eq!(one.with_ended(|_| SectionSet(4))[0].ended, SectionSet(4));
+    }
+
+    #[test]
+    fn what_was_made_before_is_shared() {
+        let make = |sets: &mut Sets, ended| {
+            let mut gathering = Gathering::default();
+            gathering.add(influence(1, ended));
+            gathering.finish_among(sets)
+        };
+        let mut sets = Sets::default();
+        let one = make(&mut sets, 2);
+        assert!(make(&mut sets, 2).is_same(&one));
+        assert!(make(&mut sets, 3) != one);
+        assert!(make(&mut Sets::default(), 2) == one);
     }
 
     #[test]

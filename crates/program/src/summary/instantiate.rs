@@ -5,13 +5,14 @@ use location::{FieldName, MethodName};
 use smallvec::SmallVec;
 
 use super::compose::{Composing, extend, extend_by};
+use super::functions::Function;
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::through::{Joined, Through, mapped};
 use super::{
     Access, Compared, Comparisons, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary, SummarySection,
 };
-use crate::class::{MethodId, Program};
+use crate::class::Program;
 use crate::lock::{self, Mode};
 use crate::outline::{
     Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, SectionSet, Start,
@@ -111,19 +112,6 @@ impl Composing<'_, '_> {
         }
     }
 
-    /// The code of a lambda that was made in this method, and what it captured.
-    pub(super) fn lambda(&self, argument: Option<&Argument>) -> Option<Function> {
-        let [Object::Event(made)] = argument?.objects.as_slice() else { return None };
-        match &self.outline.events.get(made.index())?.action {
-            Action::Lambda { kind, method, arguments, .. } => {
-                let targets = self.calls.lambda_targets(self.program, *method);
-                let targets = targets.known().iter().copied().collect();
-                Some(Function { kind: *kind, method: *method, targets, captured: arguments.clone() })
-            }
-            _ => None,
-        }
-    }
-
     /// A callee's name from this method's side.
     fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
         let start = match name.start {
@@ -172,6 +160,9 @@ impl Composing<'_, '_> {
     /// to call it by.
     fn translate_base(&self, access: &Access, arguments: &[Argument]) -> Name {
         let own = &access.base;
+        if own.is_unknown() && access.within.is_none() && !self.is_found(own) {
+            return Name::start(Start::Unknown);
+        }
         let is_some = |step: &NameStep| if matches!(step, NameStep::Element(_)) { NameStep::Some } else { *step };
         let steps = own.steps.iter().map(is_some);
         match access.within.as_ref().filter(|_| !self.is_found(own)) {
@@ -266,8 +257,15 @@ impl Composing<'_, '_> {
         let compared = if writes { self.compared(event) } else { Comparisons::default() };
         let none = Influences::default();
         let rest = outside.rest.unwrap_or(&none);
-        let mut through =
-            Through { given: &given, rest, accesses: Vec::new(), sections: &sections, held, known: Vec::new() };
+        let mut through = Through {
+            given: &given,
+            rest,
+            accesses: Vec::with_capacity(callee.accesses.len()),
+            sections: &sections,
+            held,
+            known: Vec::new(),
+            sets: std::mem::take(&mut self.sets),
+        };
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
         let each: SmallVec<[bool; 4]> = arguments.iter().map(|argument| self.is_each(&argument.name, event)).collect();
         let is_each = |access: &Access| match access.base.start {
@@ -338,9 +336,9 @@ impl Composing<'_, '_> {
                 held: mapped(access.held, &sections).union(held),
                 value: through.of(&access.value),
                 address: through.of(&access.address),
-                control: controls.of(&through, &access.control),
-                guards: guards.of(&through, &access.guards),
-                awaited: awaits.of(&through, &access.awaited),
+                control: controls.of(&mut through, &access.control),
+                guards: guards.of(&mut through, &access.guards),
+                awaited: awaits.of(&mut through, &access.awaited),
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound && !is_unheard,
                 is_repeatable: access.is_repeatable,
@@ -381,7 +379,7 @@ impl Composing<'_, '_> {
             let (access, Some(Some(put))) = (&callee.accesses[number], through.accesses.get(number)) else { continue };
             let put = put.index();
             let [value, address] = [through.of(&access.value), through.of(&access.address)];
-            let control = controls.of(&through, &access.control);
+            let control = controls.of(&mut through, &access.control);
             let put = &mut self.summary.accesses[put];
             (put.value, put.address, put.control) = (value, address, control);
         }
@@ -401,6 +399,7 @@ impl Composing<'_, '_> {
         let own = self.brought_to(through.of(&callee.result), held);
         let question = self.brought_to(through.of(&callee.refusals), held);
         let awaited = self.brought_to(through.of(&callee.awaited), held);
+        self.sets = through.sets;
         let mut result = Gathering::default();
         result.add_all(&self.influence[id.index()]);
         result.add_all(&own);
@@ -440,15 +439,6 @@ impl Composing<'_, '_> {
             }
         }
     }
-}
-
-/// A lambda or method reference.
-pub(super) struct Function {
-    pub(super) kind: CallKind,
-    pub(super) method: MethodName,
-    /// The program's code that it may run.
-    pub(super) targets: SmallVec<[MethodId; 1]>,
-    pub(super) captured: Vec<Argument>,
 }
 
 /// What a function gets from the code that runs it.

@@ -10,6 +10,7 @@ use smallvec::SmallVec;
 use super::Summary;
 use super::compose::Compose;
 use super::holding::{Asking, Holdings};
+use super::influences::SetsByThread;
 use super::order::{components, levels};
 use crate::calls::Calls;
 use crate::captured::Captured;
@@ -57,9 +58,10 @@ impl Summaries {
         let holdings = Holdings::of(asking, |method| all.outline(method), captured);
         all.holdings = holdings;
         all.summaries.resize_with(count, || None);
+        let sets = SetsByThread::new();
         for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
             let done: Vec<Vec<(MethodId, Summary)>> =
-                level.par_iter().map(|component| all.component(program, calls, component)).collect();
+                level.par_iter().map(|component| all.component(program, calls, component, &sets)).collect();
             for (method, summary) in done.into_iter().flatten() {
                 all.summaries[method.index()] = Some(Box::new(summary));
             }
@@ -78,13 +80,21 @@ impl Summaries {
         self.enclosed.get(&method).or_else(|| self.outlines.made(method))
     }
 
-    fn component(&self, program: &Program, calls: &Calls, members: &[MethodId]) -> Vec<(MethodId, Summary)> {
+    fn component(
+        &self,
+        program: &Program,
+        calls: &Calls,
+        members: &[MethodId],
+        sets: &SetsByThread,
+    ) -> Vec<(MethodId, Summary)> {
         let compose = Compose { program, calls, holdings: &self.holdings, component: members };
         if let [only] = *members
             && !calls.callees(only).contains(&only)
         {
             let outline = self.outline(only).into_iter();
-            return outline.map(|outline| (only, compose.of(only, outline, &|method| self.summary(method)))).collect();
+            return outline
+                .map(|outline| (only, compose.of(only, outline, &|method| self.summary(method), sets)))
+                .collect();
         }
         let mut done: Vec<Option<Summary>> = vec![None; members.len()];
         // By member: the members whose summaries it asked for, and whether its own is another than the round before.
@@ -106,7 +116,7 @@ impl Summaries {
                         Err(_) => self.summary(method),
                     };
                     let outline = self.outline(members[index])?;
-                    let summary = compose.of(members[index], outline, &known);
+                    let summary = compose.of(members[index], outline, &known, sets);
                     Some((summary, asks.into_inner()))
                 })
                 .collect();

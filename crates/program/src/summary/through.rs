@@ -1,6 +1,6 @@
 //! What a callee's values depend on, from the caller's side.
 
-use super::influences::Gathering;
+use super::influences::{Gathering, Sets};
 use super::{AccessId, Influence, Influences, Root};
 use crate::outline::SectionSet;
 
@@ -14,6 +14,7 @@ pub(super) struct Through<'t> {
     pub(super) held: SectionSet,
     /// What the last sets have become: accesses that stand together mostly share theirs.
     pub(super) known: Vec<(Influences, Influences)>,
+    pub(super) sets: Sets,
 }
 
 /// A callee's influences together with those that the call has itself. Accesses that stand together mostly have the
@@ -24,7 +25,7 @@ pub(super) struct Joined<'j> {
 }
 
 impl<'j> Joined<'j> {
-    pub(super) fn of(&mut self, through: &Through<'_>, influences: &'j Influences) -> Influences {
+    pub(super) fn of(&mut self, through: &mut Through<'_>, influences: &'j Influences) -> Influences {
         if let Some((from, known)) = &self.last
             && from.is_same(influences)
         {
@@ -33,7 +34,7 @@ impl<'j> Joined<'j> {
         let mut all = Gathering::default();
         through.gather(&mut all, influences);
         all.add_all(self.here);
-        let all = all.finish();
+        let all = all.finish_among(&mut through.sets);
         self.last = through.is_settled(influences).then(|| (influences, all.clone()));
         all
     }
@@ -52,7 +53,7 @@ impl Through<'_> {
         }
         let mut all = Gathering::default();
         self.gather(&mut all, influences);
-        let all = all.finish();
+        let all = all.finish_among(&mut self.sets);
         if self.is_settled(influences) {
             self.known.push((influences.clone(), all.clone()));
         }
@@ -78,7 +79,8 @@ impl Through<'_> {
 
     /// Whether all accesses that influences come from have been put in.
     pub(super) fn is_settled(&self, influences: &Influences) -> bool {
-        influences.iter().all(|influence| match influence.root {
+        // They are sorted, so that the last one tells of all.
+        influences.last().is_none_or(|last| match last.root {
             Root::Access(access) => access.index() < self.accesses.len(),
             Root::Parameter(_) => true,
         })

@@ -3,6 +3,7 @@
 use location::MethodName;
 
 use super::compose::{Compose, Composing};
+use super::influences::Sets;
 use super::{AccessId, Influences, Root, Summaries};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
@@ -36,7 +37,7 @@ impl Summaries {
         let known = |callee: MethodId| self.summary(callee);
         let component = [method];
         let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
-        let mut composing = compose.composed(method, outline, &known);
+        let mut composing = compose.composed(method, outline, &known, Sets::default());
         let mut found = Vec::new();
         for (index, event) in outline.events.iter().enumerate() {
             let id = EventId(index as u32);
