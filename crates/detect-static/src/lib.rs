@@ -3,6 +3,7 @@
 //! A detector never prints, formats or reads files. It returns findings.
 
 mod causal_views;
+mod gone;
 mod lock_pattern;
 mod places;
 mod sources;

@@ -1,5 +1,6 @@
-//! Where values of a method come from, by way of what it calls.
+//! Where values of a method come from, by way of what it calls, and what it returns where.
 
+use program::ir::{Body, Constant, Op};
 use program::outline::{Action, EventId, Origin, Outline, Sources};
 
 /// Whether a value may come from an event, by way of calls that were given it.
@@ -22,4 +23,26 @@ pub(crate) fn comes_by_calls(outline: &Outline, sources: &Sources, wanted: Event
         }
     }
     false
+}
+
+/// By block that returns, or leads to one that does: the number that is returned then, if it is always the same.
+pub(crate) fn returned(body: &Body) -> Vec<(usize, Option<i32>)> {
+    let mut returned: Vec<(usize, Option<i32>)> = Vec::new();
+    let constant = |value| match *body.op(value) {
+        Op::Constant(Constant::Int(number)) => Some(number),
+        _ => None,
+    };
+    for (value, instruction) in body.instructions() {
+        let Op::Return(result) = instruction.op else { continue };
+        let block = body.block_of(value);
+        match result.map(|result| (result, *body.op(result))) {
+            Some((result, Op::Phi(operands))) if body.block_of(result) == block => {
+                let before = body.block(block).predecessors.iter().map(|before| before.block.index());
+                returned.extend(before.zip(body.operands(operands).iter().map(|one| constant(*one))));
+            }
+            Some((result, _)) => returned.push((block.index(), constant(result))),
+            None => returned.push((block.index(), None)),
+        }
+    }
+    returned
 }

@@ -64,6 +64,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
     let met = match torn.met.kind {
         MeetingKind::Decided => "both decide together",
         MeetingKind::Object => "both put into one object",
+        MeetingKind::Text => "both put into one text",
         MeetingKind::Computed | MeetingKind::Arguments(_) => "both used in one computation",
     };
     let last = format!("`{y}` {done}{}{}", words.under(two, second), words.inside(second));

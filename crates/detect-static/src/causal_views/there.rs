@@ -9,6 +9,7 @@ use program::{MethodId, Place, Variable};
 
 use super::paper::left;
 use super::stale::{Asking, Flow, How};
+use crate::gone::Gone;
 
 /// Methods that fetch something are looked into this deep.
 const MAX_DEPTH: usize = 3;
@@ -82,7 +83,39 @@ impl Asking<'_> {
         };
         is_asked_for
             && !self.is_put_between(read, target)
-            && self.fetched(self.method, target.event, &target.spot, MAX_DEPTH) == Some(Fetched::Used)
+            && (self.fetched(self.method, target.event, &target.spot, MAX_DEPTH) == Some(Fetched::Used)
+                || asked == Some("containsKey") && self.is_missed(read, target))
+    }
+
+    /// Whether there being nothing under a key that was there is not what it would have been at first. A key may be there and
+    /// have no value.
+    fn is_missed(&self, read: &Access, target: &Access) -> bool {
+        let Some(variable) = Variable::of(self.whole.program, read) else { return false };
+        let gone = Gone {
+            whole: self.whole,
+            method: self.method,
+            variable,
+            asked: read.event,
+            got: target.event,
+            spot: target.spot,
+            counts_result: true,
+        };
+        gone.is_unexpected() && !self.whole.variables.writers(variable).iter().any(|place| self.puts_nothing(place))
+    }
+
+    /// Whether a write puts a key that has no value.
+    fn puts_nothing(&self, writer: &Place) -> bool {
+        let Some(summary) = self.whole.summaries.summary(writer.method) else { return true };
+        match self.action(&summary.accesses[writer.access.index()]) {
+            Some(Action::Call { method, arguments, .. }) => {
+                self.whole.program.names.text(method.name) == "put"
+                    && arguments.last().is_some_and(|value| {
+                        value.objects.is_empty() && value.sources.is_empty()
+                            || self.is_given_nothing(writer.method, value)
+                    })
+            }
+            _ => false,
+        }
     }
 
     /// Whether the method itself puts something there before it fetches it.

@@ -4,13 +4,16 @@
 //! in. Where a claim is granted, and to whom, is told in `granted.rs`.
 
 use program::model::State;
-use program::outline::{Action, Event, Member, Object, Start};
+use program::outline::{Action, Event, EventId, Member, Object, Start};
 use program::summary::{Access, AccessId, Influences, Root, Spot};
-use program::{Mode, Place, Variable};
+use program::{MethodId, Mode, Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use crate::threads::is_part;
+
+/// Claims of callers further up than this are not looked for.
+const MAX_CALLERS: usize = 3;
 
 /// A mark that a method has found down and put up.
 pub(super) struct Claim<'l> {
@@ -28,17 +31,70 @@ enum Move {
 }
 
 impl Looking<'_> {
-    /// Whether a claim holds from the read to the write, and whoever else writes the variable has made the same claim.
+    /// Whether a claim holds from the read to the write, made here or by all who call this, and whoever else writes the
+    /// variable has made the same claim.
     pub(super) fn is_under_claim(&self, stale: &Stale, write: &Access) -> bool {
+        let variables = &self.whole.variables;
         let read = self.access(stale.read);
-        let writers = self.whole.variables.writers(stale.variable);
         stale.how != Use::Found
-            && self.claims().iter().any(|claim| {
-                self.is_held_at(claim, read)
-                    && self.is_held_at(claim, write)
-                    && self.whole.variables.writers(claim.mark).iter().all(|place| self.is_by_rule(place, claim.mark))
-                    && writers.iter().all(|place| self.is_by_claimant(place, claim.mark))
-            })
+            && self.claimed(&[&read.spot, &write.spot], &[read.event, write.event], MAX_CALLERS).into_iter().any(
+                |mark| {
+                    variables.writers(mark).iter().all(|place| self.is_by_rule(place, mark))
+                        && variables.writers(stale.variable).iter().all(|place| self.is_by_claimant(place, mark))
+                },
+            )
+    }
+
+    /// The marks to which there is one claim over all accesses at these places that some events do: a claim of the method
+    /// itself, or one that each of its callers has made.
+    fn claimed(&self, spots: &[&Spot], by: &[EventId], depth: usize) -> Vec<Variable> {
+        let is_asked = |access: &&Access| spots.contains(&&access.spot) && by.contains(&access.event);
+        let asked: Vec<&Access> = self.summary.accesses.iter().filter(is_asked).collect();
+        if asked.is_empty() {
+            return Vec::new();
+        }
+        let claims = self.claims();
+        let held = claims.iter().filter(|claim| asked.iter().all(|access| self.is_held_at(claim, access)));
+        let mut marks: Vec<Variable> = held.map(|claim| claim.mark).collect();
+        let callers = self.whole.calls.callers(self.method);
+        if !marks.is_empty() || depth == 0 || self.whole.threads().is_from_outside(self.method) {
+            return marks;
+        }
+        for (index, caller) in callers.iter().enumerate() {
+            let Some(there) = Looking::at(self.whole, *caller) else { return Vec::new() };
+            let calls = there.calls_of(self.method);
+            let mut theirs = there.claimed(spots, &calls, depth - 1);
+            // What is called may give up the claim between the two, and make it again.
+            theirs.retain(|mark| !there.writes_in(&calls, *mark));
+            match index {
+                0 => marks = theirs,
+                _ => marks.retain(|mark| theirs.contains(mark)),
+            }
+            if marks.is_empty() {
+                break;
+            }
+        }
+        marks
+    }
+
+    /// Whether one of these events writes a variable.
+    fn writes_in(&self, events: &[EventId], variable: Variable) -> bool {
+        let mut accesses = self.summary.accesses.iter();
+        accesses
+            .any(|access| access.is_write && events.contains(&access.event) && self.variable(access) == Some(variable))
+    }
+
+    /// The events of this method that call another one.
+    fn calls_of(&self, wanted: MethodId) -> Vec<EventId> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let is_it = |event: &Event| match &event.action {
+            Action::Call { kind, method, .. } => {
+                self.whole.calls.targets(self.whole.program, *kind, *method).known().contains(&wanted)
+            }
+            _ => false,
+        };
+        let events = outline.events.iter().enumerate().filter(|(_, event)| is_it(event));
+        events.map(|(index, _)| EventId(index as u32)).collect()
     }
 
     /// The claims that a method makes, here or in what it calls.
@@ -132,17 +188,20 @@ impl Looking<'_> {
     fn is_by(&self, place: &Place, holds: impl Fn(&Looking<'_>, &Access) -> bool) -> bool {
         let Some(there) = Looking::at(self.whole, place.method) else { return false };
         let write = there.access(place.access);
-        if holds(&there, write) {
-            return true;
-        }
-        let callers = self.whole.calls.callers(place.method);
-        !callers.is_empty()
-            && !self.whole.threads().is_from_outside(place.method)
+        holds(&there, write) || there.is_by_callers(&write.spot, &holds, MAX_CALLERS)
+    }
+
+    /// Whether it holds of what is done at a place below this method, wherever the method is called.
+    fn is_by_callers(&self, spot: &Spot, holds: &impl Fn(&Looking<'_>, &Access) -> bool, depth: usize) -> bool {
+        let callers = self.whole.calls.callers(self.method);
+        depth > 0
+            && !callers.is_empty()
+            && !self.whole.threads().is_from_outside(self.method)
             && callers.iter().all(|caller| {
                 Looking::at(self.whole, *caller).is_some_and(|there| {
-                    let mut writes =
-                        there.summary.accesses.iter().filter(|access| access.spot == write.spot).peekable();
+                    let mut writes = there.summary.accesses.iter().filter(|access| access.spot == *spot).peekable();
                     writes.peek().is_some() && writes.all(|write| holds(&there, write))
+                        || there.is_by_callers(spot, holds, depth - 1)
                 })
             })
     }
@@ -232,7 +291,7 @@ fn is_of_one_object(mark: &Access, access: &Access) -> bool {
     let is_for_all = matches!(mark.member, Member::Static(_)) || matches!(mark.base.start, Start::Static(_));
     is_for_all
         || mark.base.start == access.base.start
-            && matches!(mark.base.start, Start::Parameter(0) | Start::Result(_))
+            && matches!(mark.base.start, Start::Parameter(_) | Start::Result(_))
             && !matches!(access.member, Member::Static(_))
 }
 

@@ -2,12 +2,13 @@
 //! answer, a method that claims by what it returns, or by returning at all.
 
 use program::MethodId;
-use program::ir::{Constant, Op};
+use program::ir::Op;
 use program::outline::{Action, Condition, EventId, Origin, Outline};
 use program::summary::Spot;
 
 use super::claims::Claim;
 use super::rules::Looking;
+use crate::sources::returned;
 
 /// Claims further down than this are not looked for.
 const MAX_DEPTH: usize = 3;
@@ -70,33 +71,15 @@ impl Looking<'_> {
             granted[block] || answer == Answer::Return && outline.events[event.index()].block as usize == block
         };
         let Ok(Some(body)) = self.whole.program.body(method) else { return None };
-        // By block that returns, or leads to one that does: the number that is returned then.
-        let mut returned: Vec<(usize, Option<i32>)> = Vec::new();
-        let mut is_passed_on = true;
-        for (value, instruction) in body.instructions() {
-            let Op::Return(result) = instruction.op else { continue };
-            let block = body.block_of(value);
-            let constant = |value| match *body.op(value) {
-                Op::Constant(Constant::Int(number)) => Some(number),
-                _ => None,
-            };
-            match result.map(|result| (result, *body.op(result))) {
-                Some((result, Op::Phi(operands))) if body.block_of(result) == block => {
-                    let before = body.block(block).predecessors.iter().map(|before| before.block.index());
-                    returned.extend(before.zip(body.operands(operands).iter().map(|one| constant(*one))));
-                    is_passed_on = false;
-                }
-                Some((result, op)) => {
-                    returned.push((block.index(), constant(result)));
-                    is_passed_on &= matches!(op, Op::Call { .. })
-                        && body.instruction(result).pc == outline.events[event.index()].pc;
-                }
-                None => {
-                    returned.push((block.index(), None));
-                    is_passed_on = false;
-                }
-            }
-        }
+        let returned = returned(&body);
+        let is_answer = |result| {
+            matches!(body.op(result), Op::Call { .. })
+                && body.instruction(result).pc == outline.events[event.index()].pc
+        };
+        let is_passed_on = body.instructions().all(|(_, instruction)| match instruction.op {
+            Op::Return(result) => result.is_some_and(is_answer),
+            _ => true,
+        });
         let is_known = !returned.is_empty() && returned.iter().all(|(_, number)| number.is_some());
         let is_told_by = |is_yes: bool| {
             let mut told =

@@ -8,6 +8,7 @@ use program::{Place, Variable};
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
+use crate::gone::Gone;
 use crate::words::{called_at, operation};
 
 impl Looking<'_> {
@@ -47,6 +48,7 @@ impl Looking<'_> {
                 && (read.is_keyed || !write.is_keyed)
                 && !self.is_relied_on_before(stale, write)
                 && !self.is_waited_for(stale, write)
+                && !self.is_missed(stale, write)
                 && !self.is_judged_by_content(stale, write)
                 && !self.is_judged_by_value(stale, write)
                 && !self.is_updated_blindly(stale, write);
@@ -128,6 +130,22 @@ impl Looking<'_> {
         comes_from(&write.awaited, stale.read)
             && self.way_of(write) == Some(Way::Down)
             && !outline.conditions.iter().any(|condition| condition.sources.iter().any(is_taken))
+    }
+
+    /// `if (!queue.isEmpty()) { job = queue.poll(); if (job == null) blanks++; .. }`: that there is nothing to take is no answer
+    /// but something that goes wrong.
+    fn is_missed(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let gone = Gone {
+            whole: self.whole,
+            method: self.method,
+            variable: stale.variable,
+            asked: read.event,
+            got: write.event,
+            spot: write.spot,
+            counts_result: false,
+        };
+        self.way_of(write) == Some(Way::Down) && gone.is_unexpected()
     }
 
     /// `entry = map.get(key); if (entry.isOver()) map.remove(key);`: what was judged is the value that stood there then, and

@@ -167,6 +167,19 @@ impl Outline {
         self.comes_only_by(condition, successor, self.events[event.index()].block as usize)
     }
 
+    /// By block: whether control gets there from a condition by way of one successor, without being asked again.
+    pub fn reached_by(&self, condition: &Condition, successor: u8) -> Vec<bool> {
+        let asked = condition.block as usize;
+        match self.blocks.successors(asked).nth(usize::from(successor)) {
+            Some(next) if next.block != asked => {
+                let mut reached = self.reached(next.block, |block| block == asked);
+                reached[next.block] = true;
+                reached
+            }
+            _ => vec![false; self.blocks.len()],
+        }
+    }
+
     /// Whether control gets from a condition to a block only by way of one successor.
     pub fn comes_only_by(&self, condition: &Condition, successor: u8, wanted: usize) -> bool {
         let asked = condition.block as usize;

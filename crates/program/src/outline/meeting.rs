@@ -1,7 +1,7 @@
 //! Where two values of a method come together: in one computation, one comparison, one decision, one object.
 //!
-//! Found on demand, since few methods are ever asked. A phi is no meeting: it has one value or the other. Nor is text:
-//! what is put into a string is told to people, and nobody decides by it.
+//! Found on demand, since few methods are ever asked. A phi is no meeting: it has one value or the other. Text is a meeting
+//! of its own kind: most of it is told to people, and nobody decides by it.
 
 use classfile::CallKind;
 use location::MethodName;
@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::build::Building;
 use super::flow::Flow;
 use super::{EventId, Sources};
-use crate::ir::{BlockId, Body, Op, Value};
+use crate::ir::{BlockId, Body, Dynamic, Op, Value};
 use crate::path::Paths;
 use crate::section::Sections;
 use crate::{ControlDependence, Program};
@@ -23,6 +23,8 @@ pub enum MeetingKind {
     Decided,
     /// Both are put into one object that is made here.
     Object,
+    /// Both are put into one text.
+    Text,
     /// Both are arguments of this call. Whether they meet there is for the callee to say.
     Arguments(EventId),
 }
@@ -53,7 +55,12 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
             Op::Branch { left, right: Some(right), .. } => {
                 found.extend(finding.meeting(MeetingKind::Decided, value, &[left, right]));
             }
-            Op::NewArray { .. } if finding.is_for_text(program, value) => {}
+            Op::NewArray { .. } if finding.is_for_text(program, value) => {
+                found.extend(finding.meeting(MeetingKind::Text, value, &finding.parts(value, &places)));
+            }
+            Op::CallDynamic { dynamic, arguments } if is_concatenation(program, body.dynamic(dynamic)) => {
+                found.extend(finding.meeting(MeetingKind::Text, value, body.operands(arguments)));
+            }
             Op::New(_) | Op::NewArray { .. } => {
                 found.extend(finding.meeting(MeetingKind::Object, value, &finding.parts(value, &places)));
             }
@@ -70,6 +77,9 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
     finding.told(program, &places, &mut found);
     found
 }
+
+/// What an object is told, each with where.
+type Parts = Vec<(Value, Value)>;
 
 struct Finding<'f, S> {
     body: &'f Body,
@@ -127,9 +137,9 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
 
     /// What an object is told bit by bit by whoever has just made it, `builder.host(a).port(b)`; and what is put into a new
     /// container. Objects of the library are told something by setters, and in builders, which hold what they were made
-    /// with, too.
+    /// with, too. A text is written bit by bit the same way.
     fn told(&self, program: &Program, places: &super::flow::Places<'_>, found: &mut Vec<Meeting>) {
-        let mut objects: Vec<(Value, Vec<(Value, Value)>)> = Vec::new();
+        let mut objects: Vec<(Value, MeetingKind, Parts)> = Vec::new();
         for (at, instruction) in self.body.instructions() {
             let Op::Call { kind, method, arguments } = instruction.op else { continue };
             let operands = self.body.operands(arguments);
@@ -149,27 +159,29 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
             let is_set = is_made && program.names.text(method.name).starts_with("set") && !is_text(program, method);
             let is_told = is_telling && is_own && (is_made || is_given);
             let is_kept = is_made && is_put(program, method);
-            if !(is_told || is_kept || is_builder || is_telling && is_set) {
+            let is_written = is_made && is_text(program, method) && program.names.text(method.name) == "append";
+            if !(is_told || is_kept || is_builder || is_written || is_telling && is_set) {
                 continue;
             }
-            match objects.iter_mut().find(|(known, _)| *known == object) {
-                Some((_, parts)) => parts.push((at, part)),
+            let kind = if is_written { MeetingKind::Text } else { MeetingKind::Object };
+            match objects.iter_mut().find(|(known, ..)| *known == object) {
+                Some((_, _, parts)) => parts.push((at, part)),
                 None => {
                     let made_with: &[Value] = match *self.body.op(object) {
                         Op::Call { arguments, .. } if is_builder => self.body.operands(arguments),
                         _ => &[],
                     };
                     let parts = made_with.iter().map(|given| (object, *given)).chain([(at, part)]);
-                    objects.push((object, parts.collect()));
+                    objects.push((object, kind, parts.collect()));
                 }
             }
         }
-        for (_, parts) in objects {
+        for (_, kind, parts) in objects {
             let sides: SmallVec<[Sources; 2]> =
                 parts.iter().map(|(at, part)| (self.sources)(*part, *at)).filter(|side| !side.is_empty()).collect();
             if let (Some((last, _)), true) = (parts.last(), sides.len() > 1) {
                 let pc = self.body.instruction(*last).pc;
-                found.push(Meeting { kind: MeetingKind::Object, pc, line: self.body.line(pc), sides });
+                found.push(Meeting { kind, pc, line: self.body.line(pc), sides });
             }
         }
     }
@@ -243,6 +255,11 @@ fn is_builder(program: &Program, method: MethodName) -> bool {
     program.names.text(method.class.0).ends_with("Builder")
         && !is_text(program, method)
         && is_passed_on(program, method)
+}
+
+/// Whether a dynamic call puts a text together: `a + b`.
+fn is_concatenation(program: &Program, dynamic: &Dynamic) -> bool {
+    program.names.text(dynamic.name).starts_with("makeConcat")
 }
 
 /// Whether a method is one of what only puts text together.

@@ -6,7 +6,8 @@ use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::model::{Access, Product, Returns, State};
-use crate::outline::{Action, Argument, EventId, MeetingKind, SectionSet, meetings};
+use crate::outline::{Action, Argument, EventId, MeetingKind, Member, SectionSet, Start, meetings};
+use crate::variable::Variable;
 
 /// Calls further down than this are not asked.
 const MAX_DEPTH: usize = 3;
@@ -49,7 +50,7 @@ impl Summaries {
         let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
         let composing = compose.composed(method, outline, &known, Sets::default());
         let own = meetings(program, &body).into_iter();
-        let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_)));
+        let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_) | MeetingKind::Text));
         told.map(|meeting| (meeting.line, meeting.sides.iter().map(|side| composing.influences(side)).collect()))
             .collect()
     }
@@ -88,9 +89,66 @@ impl Asking<'_> {
                     let sides = with_contents(&composing, event, sides);
                     self.in_call(&composing, event, &sides, first, second, summary, spot, depth)
                 }
-                kind => meet(&sides, first, second).then_some(Met { spot, kind }),
+                kind => {
+                    let is_one = meet(&sides, first, second)
+                        && (kind != MeetingKind::Text || self.is_kept(method, first, second, MAX_DEPTH));
+                    is_one.then_some(Met { spot, kind })
+                }
             }
         })
+    }
+
+    /// Whether something that two values came to is kept or looked up by, and not only told: where it is made, or by who
+    /// gets it from there.
+    fn is_kept(&self, method: MethodId, first: Root, second: Root, depth: usize) -> bool {
+        let Some(summary) = self.summaries.summary(method) else { return false };
+        let has = |influences: &Influences| {
+            [first, second].iter().all(|root| influences.iter().any(|influence| influence.root == *root))
+        };
+        let keeps = |access: &super::Access| {
+            let is_known = !matches!(access.base.start, Start::New(_) | Start::Unknown);
+            // What goes into a stream is told, too.
+            let is_stream = || {
+                Variable::of(self.program, access).is_some_and(|variable| {
+                    let descriptor = self.program.field(variable.field()).descriptor;
+                    self.program.names.text(descriptor).starts_with("Ljava/io/")
+                })
+            };
+            let is_for_threads = match access.member {
+                Member::Field(_) | Member::Static(_) | Member::Elements => true,
+                Member::State(state) => matches!(state, State::Contents | State::Value) && !is_stream(),
+            };
+            is_known
+                && is_for_threads
+                && (access.is_write && has(&access.value) || access.is_keyed && has(&access.address))
+        };
+        let is_handed_on = || {
+            self.calls.callers(method).iter().any(|caller| {
+                self.above(summary, *caller, first, second)
+                    .into_iter()
+                    .any(|(first, second)| self.is_kept(*caller, first, second, depth - 1))
+            })
+        };
+        summary.accesses.iter().any(keeps) || depth > 0 && has(&summary.result) && is_handed_on()
+    }
+
+    /// The numbers that two accesses of a method have in the summary of one that calls it, for each call.
+    fn above(&self, summary: &Summary, caller: MethodId, first: Root, second: Root) -> Vec<(Root, Root)> {
+        let (Root::Access(first), Root::Access(second)) = (first, second) else { return Vec::new() };
+        let Some(there) = self.summaries.summary(caller) else { return Vec::new() };
+        let like = |own: AccessId| {
+            let own = &summary.accesses[own.index()];
+            let is_it = move |access: &super::Access| {
+                access.spot == own.spot && access.member == own.member && access.is_write == own.is_write
+            };
+            there.accesses.iter().enumerate().filter(move |(_, access)| is_it(access))
+        };
+        let mut found = Vec::new();
+        for (one, access) in like(first) {
+            let same = like(second).filter(|(_, other)| other.event == access.event);
+            found.extend(same.map(|(other, _)| (root(one), root(other))));
+        }
+        found
     }
 
     #[allow(clippy::too_many_arguments, reason = "one call has that many sides")]
@@ -233,6 +291,10 @@ impl Asking<'_> {
             }
         }
     }
+}
+
+fn root(access: usize) -> Root {
+    Root::Access(AccessId(access as u32))
 }
 
 /// Where the arguments of a call come from, and what was put into them.

@@ -415,8 +415,11 @@ impl Composing<'_, '_> {
             }
         }
         self.influence[id.index()] = result.finish();
-        self.add_guard(id, question, false);
-        self.add_guard(id, awaited, true);
+        // Who starts a task goes on whatever becomes of it.
+        if !matches!(around, Around::Nothing) {
+            self.add_guard(id, question, false);
+            self.add_guard(id, awaited, true);
+        }
         for run in runs {
             let function = arguments.get(usize::from(run.parameter));
             if let Some(Function { targets, mut captured, .. }) = self.lambda(function) {
