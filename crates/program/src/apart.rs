@@ -12,16 +12,14 @@ use crate::class::{FieldId, MethodId};
 use crate::ir::{Body, Op, Value};
 use crate::model::numbers::{THREAD, THREAD_NAME};
 use crate::outline::{Action, Event, Key, KeyStart, Member, Name, NameStep, Outline, Start};
+use crate::sole::MAX_CALLERS;
 use crate::summary::{Access, Spot};
-use crate::thread::{EntryId, EntryKind, Many};
+use crate::thread::{EntryId, Many};
 use crate::variable::Variable;
 use crate::whole::Whole;
 
 /// Values that are passed on more often than this are not followed.
 const MAX_DEPTH: usize = 3;
-
-/// Calls further away from `main` than this are not counted.
-const MAX_CALLERS: usize = 6;
 
 /// Longer computations are not followed.
 const MAX_PARTS: usize = 6;
@@ -196,27 +194,6 @@ impl Whole<'_> {
         all
     }
 
-    /// Whether a method is called at one place, once, from `main` on.
-    fn runs_once(&self, method: MethodId, depth: usize) -> bool {
-        let threads = self.threads();
-        if threads.entries().iter().any(|entry| entry.method == Some(method)) {
-            return threads.of_method(method).iter().all(|entry| threads.entry(*entry).kind == EntryKind::Main);
-        }
-        let [caller] = self.calls.callers(method) else { return false };
-        let Some(outline) = self.outlines().get(*caller).filter(|_| depth > 0) else { return false };
-        let mut calls = outline.events.iter().filter(|event| match &event.action {
-            Action::Call { kind, method: called, .. } => {
-                self.calls.targets(self.program, *kind, *called).known().contains(&method)
-            }
-            Action::Lambda { method: made, .. } => {
-                self.calls.hierarchy.resolve_name(self.program, *made) == Some(method)
-            }
-            _ => false,
-        });
-        let (Some(call), None) = (calls.next(), calls.next()) else { return false };
-        !call.in_loop && matches!(call.action, Action::Call { .. }) && self.runs_once(*caller, depth - 1)
-    }
-
     /// What a call is given at a place in the code.
     fn given_at(
         &self,
@@ -227,7 +204,7 @@ impl Whole<'_> {
         depth: usize,
     ) -> Vec<Option<Given>> {
         let (pc, in_loop) = (event.pc, event.in_loop);
-        if !self.runs_once(method, MAX_CALLERS) {
+        if !self.sole().runs_once(method, MAX_CALLERS) {
             return vec![None];
         }
         let Ok(Some(body)) = self.program.body(method) else { return vec![None] };

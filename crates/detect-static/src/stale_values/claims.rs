@@ -1,43 +1,61 @@
 //! Claims: a mark that one thread finds down and puts up in one step keeps others out of what only those write who have
 //! put it up, until it is down again. `synchronized (lock) { if (busy) return; busy = true; }`, a `compareAndSet` from one
 //! constant to another, a key that is added to a set of those that are in work. One that nobody takes down lets one thread
-//! in. Where a claim is granted, and to whom, is told in `granted.rs`.
+//! in. Whoever has made a claim may leave the work to what it calls. Where a claim is granted, and to whom, is told in
+//! `granted.rs`, what writes do to marks in `marks.rs`.
 
-use program::model::State;
-use program::outline::{Action, Event, Member, Object, Start};
+use program::outline::{Action, EventId, Member, NameStep, Start};
 use program::summary::{Access, AccessId, Influences, Root, Spot};
 use program::{Mode, Place, Variable};
 
 use super::idioms::comes_from;
+use super::marks::{Level, Move};
 use super::rules::{Looking, Stale, Use};
 use crate::threads::is_part;
+
+/// Callers further up than this are not asked, nor callees further down.
+const MAX_DEPTH: usize = 3;
 
 /// A mark that a method has found down and put up.
 pub(super) struct Claim<'l> {
     mark: Variable,
+    /// The state in which it is up, if it has more than two.
+    raised: Option<Level>,
     /// The answer, and what puts it up.
     asked: AccessId,
     pub(super) up: &'l Access,
-}
-
-/// What a write does to a mark.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Move {
-    Up,
-    Down,
 }
 
 impl Looking<'_> {
     /// Whether a claim holds from the read to the write, and whoever else writes the variable has made the same claim.
     pub(super) fn is_under_claim(&self, stale: &Stale, write: &Access) -> bool {
         let read = self.access(stale.read);
-        let writers = self.whole.variables.writers(stale.variable);
         stale.how != Use::Found
-            && self.claims().iter().any(|claim| {
-                self.is_held_at(claim, read)
-                    && self.is_held_at(claim, write)
-                    && self.whole.variables.writers(claim.mark).iter().all(|place| self.is_by_rule(place, claim.mark))
-                    && writers.iter().all(|place| self.is_by_claimant(place, claim.mark))
+            && (self.are_under_claim(&[read, write], stale.variable)
+                || self.are_claimed_for(&[read.spot, write.spot], stale.variable, MAX_DEPTH))
+    }
+
+    fn are_under_claim(&self, accesses: &[&Access], variable: Variable) -> bool {
+        let variables = &self.whole.variables;
+        self.claims().iter().any(|claim| {
+            accesses.iter().all(|access| self.is_held_at(claim, access))
+                && variables.writers(claim.mark).iter().all(|place| self.is_by_rule(place, claim))
+                && variables.writers(variable).iter().all(|place| self.is_by_claimant(place, claim.mark))
+        })
+    }
+
+    /// Whether wherever the method is called, a claim holds over all of the call that matters.
+    fn are_claimed_for(&self, spots: &[Spot], variable: Variable, depth: usize) -> bool {
+        let callers = self.whole.calls.callers(self.method);
+        depth > 0
+            && !callers.is_empty()
+            && !self.whole.threads().is_from_outside(self.method)
+            && callers.iter().all(|caller| {
+                let Some(there) = Looking::at(self.whole, *caller) else { return false };
+                let is_one = |access: &&Access| spots.contains(&access.spot);
+                let accesses: Vec<&Access> = there.summary.accesses.iter().filter(is_one).collect();
+                spots.iter().all(|spot| accesses.iter().any(|access| access.spot == *spot))
+                    && (there.are_under_claim(&accesses, variable) || there.are_claimed_for(spots, variable, depth - 1))
             })
     }
 
@@ -45,7 +63,14 @@ impl Looking<'_> {
     fn claims(&self) -> Vec<Claim<'_>> {
         let mut found = Vec::new();
         for up in self.summary.accesses.iter().filter(|access| access.is_write) {
-            let Some(mark) = self.variable(up).filter(|_| self.moves(&up.spot) == Some(Move::Up)) else { continue };
+            let raised = match self.moves(&up.spot, None) {
+                Some(Move::Up) => None,
+                _ => match self.raises(&up.spot) {
+                    Some(raised) => Some(raised),
+                    None => continue,
+                },
+            };
+            let Some(mark) = self.variable(up) else { continue };
             let asked = self.summary.accesses.iter().enumerate().find(|(index, asked)| {
                 let id = AccessId(*index as u32);
                 let is_one_step = || up.is_compound && asked.event == up.event && asked.spot == up.spot;
@@ -63,7 +88,7 @@ impl Looking<'_> {
                 self.variable(asked) == Some(mark) && asked.base.same(&up.base) && (is_one_step() || is_in_section())
             });
             if let Some((index, _)) = asked {
-                found.push(Claim { mark, asked: AccessId(index as u32), up });
+                found.push(Claim { mark, raised, asked: AccessId(index as u32), up });
             }
         }
         found
@@ -73,15 +98,11 @@ impl Looking<'_> {
     fn is_held_at(&self, claim: &Claim<'_>, access: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let is_down = |down: &Access| {
-            down.is_write && self.variable(down) == Some(claim.mark) && self.moves(&down.spot) != Some(Move::Up)
+            down.is_write
+                && self.variable(down) == Some(claim.mark)
+                && !matches!(self.moves(&down.spot, claim.raised), Some(Move::Up | Move::Beside))
         };
-        let is_down_before = |down: &Access| {
-            is_down(down)
-                && match down.event == access.event {
-                    true => down.held.intersection(access.held).is_empty(),
-                    false => outline.leads_to(down.event, access.event, &[claim.up.event]),
-                }
-        };
+        let is_down_before = |down: &Access| is_down(down) && self.leads_to(down, access, &[claim.up.event], MAX_DEPTH);
         // Of the two ways on from a step, the one on which the mark is taken down is that of who has got it.
         let is_granted = || match claim.up.is_compound {
             true => self
@@ -100,20 +121,39 @@ impl Looking<'_> {
             }
         };
         access.event != claim.up.event
-            && is_of_one_object(claim.up, access)
+            && self.is_of_one_object(claim.up, access)
             && is_of_one_key(claim.up, access)
             && is_part(self.whole, access)
             && (self.is_granted(claim, access.event) || self.is_after(claim, &access.control) && is_granted())
             && !self.summary.accesses.iter().any(is_down_before)
     }
 
+    /// Whether one access can come before another one in the same call, without one of these events between them.
+    fn leads_to(&self, first: &Access, second: &Access, stops: &[EventId], depth: usize) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return true };
+        if outline.leads_to(first.event, second.event, stops) {
+            return true;
+        }
+        if first.event != second.event || !first.held.intersection(second.held).is_empty() {
+            return false;
+        }
+        // Both are done by one call.
+        let Action::Call { kind, method, .. } = &outline.events[first.event.index()].action else { return true };
+        let targets = self.whole.calls.targets(self.whole.program, *kind, *method);
+        let ([target], true) = (targets.known(), depth > 0) else { return true };
+        let Some(there) = Looking::at(self.whole, *target) else { return true };
+        let at = |spot: Spot| there.summary.accesses.iter().filter(move |access| access.spot == spot);
+        let is_seen = at(first.spot).next().is_some() && at(second.spot).next().is_some();
+        !is_seen || at(first.spot).any(|one| at(second.spot).any(|other| there.leads_to(one, other, &[], depth - 1)))
+    }
+
     /// Whether a write of a mark puts it up, or takes it down where it was put up because it was down.
-    fn is_by_rule(&self, place: &Place, mark: Variable) -> bool {
-        self.is_by(place, |there, write| match there.moves(&write.spot) {
+    fn is_by_rule(&self, place: &Place, made: &Claim<'_>) -> bool {
+        self.is_by(place, |there, write| match there.moves(&write.spot, made.raised) {
             // Who has put it up before is as alone as before.
-            Some(Move::Up) => true,
+            Some(Move::Up | Move::Beside) => true,
             Some(Move::Down) => there.claims().iter().any(|claim| {
-                claim.mark == mark
+                claim.mark == made.mark
                     && is_of_one_key(claim.up, write)
                     && (there.is_after(claim, &write.control) || there.is_granted(claim, write.event))
             }),
@@ -132,19 +172,41 @@ impl Looking<'_> {
     fn is_by(&self, place: &Place, holds: impl Fn(&Looking<'_>, &Access) -> bool) -> bool {
         let Some(there) = Looking::at(self.whole, place.method) else { return false };
         let write = there.access(place.access);
-        if holds(&there, write) {
-            return true;
-        }
-        let callers = self.whole.calls.callers(place.method);
-        !callers.is_empty()
-            && !self.whole.threads().is_from_outside(place.method)
+        holds(&there, write) || there.is_by_callers(write.spot, &holds, MAX_DEPTH)
+    }
+
+    fn is_by_callers(&self, spot: Spot, holds: &impl Fn(&Looking<'_>, &Access) -> bool, depth: usize) -> bool {
+        let callers = self.whole.calls.callers(self.method);
+        depth > 0
+            && !callers.is_empty()
+            && !self.whole.threads().is_from_outside(self.method)
             && callers.iter().all(|caller| {
                 Looking::at(self.whole, *caller).is_some_and(|there| {
-                    let mut writes =
-                        there.summary.accesses.iter().filter(|access| access.spot == write.spot).peekable();
-                    writes.peek().is_some() && writes.all(|write| holds(&there, write))
+                    let mut writes = there.summary.accesses.iter().filter(|access| access.spot == spot).peekable();
+                    writes.peek().is_some()
+                        && (writes.all(|write| holds(&there, write)) || there.is_by_callers(spot, holds, depth - 1))
                 })
             })
+    }
+
+    /// Whether a mark is one of the object that something belongs to, or there is one mark for all.
+    fn is_of_one_object(&self, mark: &Access, access: &Access) -> bool {
+        let is_for_all = matches!(mark.member, Member::Static(_)) || matches!(mark.base.start, Start::Static(_));
+        let owner = match mark.member {
+            Member::State(_) => mark.base.owner(),
+            _ => mark.base.clone(),
+        };
+        let common = owner.steps.iter().zip(&access.base.steps).take_while(|(one, other)| one == other).count();
+        // What each has for itself, there is one of.
+        let is_own = |step: &NameStep| match step {
+            NameStep::Field(field) => self.whole.summaries.holdings.is_own(self.whole.program, *field),
+            NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => false,
+        };
+        is_for_all
+            || mark.base.start == access.base.start
+                && matches!(mark.base.start, Start::Parameter(_) | Start::Result(_))
+                && !matches!(access.member, Member::Static(_))
+                && owner.steps[common..].iter().all(is_own)
     }
 
     /// Whether what these decide happens only if a claim was made.
@@ -155,51 +217,6 @@ impl Looking<'_> {
             Root::Access(read) => read == claim.asked || is_it(self.access(read)),
             Root::Parameter(_) => false,
         })
-    }
-
-    /// What a write does to what may be a mark: a flag, or an atomic that goes from one constant to another.
-    fn moves(&self, spot: &Spot) -> Option<Move> {
-        let up_if = |is_up: bool| if is_up { Move::Up } else { Move::Down };
-        let text = |symbol| self.whole.program.names.text(symbol);
-        match &self.event_at(spot)?.action {
-            Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
-                match (text(field.descriptor), stored.objects.as_slice()) {
-                    ("Z", [Object::Int(number)]) => Some(up_if(*number != 0)),
-                    _ => None,
-                }
-            }
-            Action::Call { method, arguments, .. } => {
-                let is_number = text(method.class.0) != "java/util/concurrent/atomic/AtomicReference";
-                let value = |index: usize| match arguments.get(index)?.objects.as_slice() {
-                    [Object::Int(number)] if is_number => Some(*number != 0),
-                    [] if !is_number => Some(false),
-                    [_, ..] if !is_number => Some(true),
-                    _ => None,
-                };
-                // A key is in a map or set, or is not.
-                let is_kept = || {
-                    let model = self.whole.calls.model(self.whole.program, *method, method.class);
-                    model.is_some_and(|model| model.state == State::Contents && model.key.is_some())
-                };
-                match (text(method.name), arguments.len()) {
-                    ("compareAndSet", 3) => match (value(1)?, value(2)?) {
-                        (false, true) => Some(Move::Up),
-                        (true, false) => Some(Move::Down),
-                        _ => None,
-                    },
-                    ("set" | "getAndSet" | "lazySet" | "setRelease", 2) => value(1).map(up_if),
-                    ("putIfAbsent", 3) | ("add", 2) if is_kept() => Some(Move::Up),
-                    ("remove", 2 | 3) if is_kept() => Some(Move::Down),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
-    fn event_at(&self, spot: &Spot) -> Option<&Event> {
-        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
-        self.whole.summaries.outline(method)?.events.iter().find(|event| event.pc == spot.pc)
     }
 
     /// `for (Task task : tasks) if (!task.isTaken) { task.isTaken = true; return task; }`: what was found is marked in the
@@ -225,15 +242,6 @@ impl Looking<'_> {
                     && is_asked(change)
             })
     }
-}
-
-/// Whether a mark is one of the object that something belongs to, or there is one mark for all.
-fn is_of_one_object(mark: &Access, access: &Access) -> bool {
-    let is_for_all = matches!(mark.member, Member::Static(_)) || matches!(mark.base.start, Start::Static(_));
-    is_for_all
-        || mark.base.start == access.base.start
-            && matches!(mark.base.start, Start::Parameter(0) | Start::Result(_))
-            && !matches!(access.member, Member::Static(_))
 }
 
 /// Whether there is one mark for all keys, or what is touched stands under the key that was marked.

@@ -115,13 +115,17 @@ impl Looking<'_> {
             HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
         });
         let around = around.chain(self.held_either_way(read, write));
+        let around = cover.also_named(self.method, around.collect()).into_iter();
         let by_callers = cover.held_by_callers(self.method);
         // A wait lets go of the lock however often it is held.
         let is_waited = stale.is_waited();
         if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
             return true;
         }
-        let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));
+        let waited = HeldLock { name: first.lock.clone(), kind: first.kind, mode: first.mode };
+        let waited = cover.also_named(self.method, vec![waited]);
+        let is_let_go = |held: &HeldLock| is_waited && waited.iter().any(|waited| held.name.same(&waited.name));
+        let held = around.chain(by_callers.iter().cloned()).filter(|held| !is_let_go(held));
         let relations: Vec<Relation> = held.filter_map(|held| Relation::of(read, &held)).collect();
         let variables = &self.whole.variables;
         cover.cover_together(variables, stale.variable, &relations)
