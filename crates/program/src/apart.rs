@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::class::{FieldId, MethodId};
 use crate::ir::{Body, Op, Value};
 use crate::model::numbers::{THREAD, THREAD_NAME};
-use crate::outline::{Action, Event, Key, KeyStart, Member, Name, NameStep, Outline, Start};
+use crate::outline::{Action, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Outline, Start};
 use crate::sole::MAX_CALLERS;
 use crate::summary::{Access, Spot};
 use crate::thread::{EntryId, Many};
@@ -204,9 +204,6 @@ impl Whole<'_> {
         depth: usize,
     ) -> Vec<Option<Given>> {
         let (pc, in_loop) = (event.pc, event.in_loop);
-        if !self.sole().runs_once(method, MAX_CALLERS) {
-            return vec![None];
-        }
         let Ok(Some(body)) = self.program.body(method) else { return vec![None] };
         let call = body.instructions().find_map(|(at, instruction)| match instruction.op {
             Op::Call { arguments, .. } | Op::CallDynamic { arguments, .. } if instruction.pc == pc => {
@@ -215,6 +212,15 @@ impl Whole<'_> {
             _ => None,
         });
         let Some((at, value)) = call else { return vec![None] };
+        if !in_loop && self.is_of_each(method, &body, value) {
+            return vec![Some(Given::Varies)];
+        }
+        if !self.sole().runs_once(method, MAX_CALLERS) {
+            return vec![None];
+        }
+        if in_loop && self.is_next_of_set(outline, &body, value) {
+            return vec![Some(Given::Varies)];
+        }
         if let (Op::Parameter(position), true) = (body.op(body.without_casts(value)), depth > 0 && !in_loop) {
             return self.given(method, *position, is_object, depth - 1);
         }
@@ -227,6 +233,61 @@ impl Whole<'_> {
         let site = event.block as usize;
         let is_moved = |block: usize| in_loop && !outline.comes_back(site, block);
         vec![self.what(&body, value, is_object, &is_moved, MAX_PARTS).filter(is_each_time)]
+    }
+
+    /// Whether a value is what a function is given that is run for each element of a set, once.
+    fn is_of_each(&self, function: MethodId, body: &Body, value: Value) -> bool {
+        let Op::Parameter(position) = *body.op(body.without_casts(value)) else { return false };
+        let [maker] = self.calls.callers(function) else { return false };
+        let Some(outline) = self.outlines().get(*maker) else { return false };
+        let mut made = outline.events.iter().enumerate().filter_map(|(index, event)| match &event.action {
+            Action::Lambda { method, arguments, .. }
+                if self.calls.hierarchy.resolve_name(self.program, *method) == Some(function) =>
+            {
+                Some((Object::Event(EventId(index as u32)), arguments.len()))
+            }
+            _ => None,
+        });
+        let (Some((lambda, captured)), None) = (made.next(), made.next()) else { return false };
+        let mut users = outline.events.iter().filter_map(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                let at = arguments.iter().position(|argument| argument.objects.contains(&lambda))?;
+                Some((event, *method, at))
+            }
+            _ => None,
+        });
+        let (Some((user, called, 1)), None) = (users.next(), users.next()) else { return false };
+        let text = |symbol| self.program.names.text(symbol);
+        // Of a map, the keys are all different, and what stands under them need not be.
+        let is_of_set = match (text(called.class.0), text(called.name)) {
+            (class, "forEach") => is_set(class) || is_map(class) && usize::from(position) == captured,
+            _ => false,
+        };
+        usize::from(position) >= captured
+            && is_of_set
+            && !user.in_loop
+            && self.program.is_lambda(self.program.method_name(function))
+            && self.sole().runs_once(*maker, MAX_CALLERS)
+    }
+
+    /// Whether a value is the next element of a set that a loop goes over, which is come to once.
+    fn is_next_of_set(&self, outline: &Outline, body: &Body, value: Value) -> bool {
+        let text = |symbol| self.program.names.text(symbol);
+        let next = body.without_casts(value);
+        let Op::Call { method, arguments, .. } = *body.op(next) else { return false };
+        let [iterator] = *body.operands(arguments) else { return false };
+        let iterator = body.without_casts(iterator);
+        let Op::Call { method: made, .. } = *body.op(iterator) else { return false };
+        let is_repeated = |value: Value| {
+            let pc = body.instruction(value).pc;
+            outline.events.iter().any(|event| event.pc == pc && event.in_loop)
+        };
+        text(method.class.0) == "java/util/Iterator"
+            && text(method.name) == "next"
+            && text(made.name) == "iterator"
+            && is_set(text(made.class.0))
+            && is_repeated(next)
+            && !is_repeated(iterator)
     }
 
     /// What a value is; `is_moved` tells whether the code that uses it comes by a block each time.
@@ -296,6 +357,31 @@ impl Whole<'_> {
         let is_one = self.program.is_final_field(field) && self.summaries.holdings.is_own(self.program, field);
         self.program.resolve_field(field).filter(|_| is_one).map(Given::Field)
     }
+}
+
+/// Whether no two elements of what has this type are equal.
+fn is_set(class: &str) -> bool {
+    matches!(
+        class.strip_prefix("java/util/"),
+        Some("Set" | "HashSet" | "LinkedHashSet" | "SortedSet" | "NavigableSet" | "TreeSet" | "EnumSet")
+    )
+}
+
+fn is_map(class: &str) -> bool {
+    matches!(
+        class.strip_prefix("java/util/"),
+        Some(
+            "Map"
+                | "HashMap"
+                | "LinkedHashMap"
+                | "SortedMap"
+                | "NavigableMap"
+                | "TreeMap"
+                | "EnumMap"
+                | "concurrent/ConcurrentMap"
+                | "concurrent/ConcurrentHashMap"
+        )
+    )
 }
 
 /// Whether so many run as the code that starts them says, and that runs once.
