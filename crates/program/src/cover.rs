@@ -5,13 +5,15 @@ use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
-use crate::held::{HeldLock, Relation, from_caller, keys_from_caller, locks, outline_locks, to_callee};
+use crate::held::{HeldLock, Relation, from_caller, keys_from_caller, locks, locks_of, outline_locks, to_callee};
 use crate::lock::LockKind;
-use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
+use crate::outline::{
+    Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, SectionSet, Start,
+};
 use crate::outlines::Outlines;
 use crate::release::Release;
 use crate::sole::Sole;
-use crate::summary::{Access, Keys, Run, Spot, Summaries, half};
+use crate::summary::{Access, Keys, Run, Spot, Summaries, Summary, half};
 use crate::thread::{At, EntryId, Threads};
 use crate::variable::{Place, Variable, Variables, holder};
 
@@ -83,7 +85,7 @@ impl<'c> Cover<'c> {
                 |place| {
                     let Some(summary) = self.summaries.summary(place.method) else { return false };
                     let access = &summary.accesses[place.access.index()];
-                    let held = self.also_named(place.method, locks(summary, access.held));
+                    let held = self.also_named(place.method, self.locks(place.method, summary, access.held));
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
                         let spot = Some(access.spot);
@@ -268,6 +270,14 @@ impl<'c> Cover<'c> {
         self.also_named(method, held)
     }
 
+    /// The locks of some sections of a method, by all names that it has for them.
+    fn locks(&self, method: MethodId, summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
+        match self.summaries.outline(method) {
+            Some(outline) => locks_of(summary, outline, sections),
+            None => locks(summary, sections),
+        }
+    }
+
     /// Locks that a method holds, and once more by the names that some of them have in all methods.
     pub fn also_named(&self, method: MethodId, held: Vec<HeldLock>) -> Vec<HeldLock> {
         let Some(threads) = self.threads else { return held };
@@ -370,7 +380,7 @@ impl<'c> Cover<'c> {
                         return None;
                     }
                     let mut runs = summary.runs.iter().filter(|run| usize::from(run.parameter) == position);
-                    let around = |run: &Run| self.also_named(*target, locks(summary, run.held));
+                    let around = |run: &Run| self.also_named(*target, self.locks(*target, summary, run.held));
                     let mut common = around(runs.next()?);
                     runs.for_each(|run| common.retain(|lock| around(run).contains(lock)));
                     let named =

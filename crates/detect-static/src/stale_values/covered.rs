@@ -1,8 +1,8 @@
 //! What keeps others out from the read of an old value to the write that it reaches.
 
-use program::outline::{Member, Name, Object, OutlineSection, Start};
+use program::outline::{Member, Name, Object, OutlineSection, SectionSet, Start};
 use program::summary::{Access, Root};
-use program::{Cover, HeldLock, LockKind, Relation, Variable};
+use program::{Cover, HeldLock, LockKind, Relation, Variable, locks, locks_of};
 
 use super::rules::{Looking, Stale};
 
@@ -110,10 +110,11 @@ impl Looking<'_> {
         if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
             return true;
         }
-        let around = over_both.into_iter().map(|section| {
-            let around = &self.summary.sections[section];
-            HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
-        });
+        let mut sections = SectionSet::default();
+        over_both.into_iter().for_each(|section| sections.insert(section));
+        let outline = self.whole.summaries.outline(self.method);
+        let around = outline.map(|outline| locks_of(self.summary, outline, sections));
+        let around = around.unwrap_or_else(|| locks(self.summary, sections)).into_iter();
         let around = around.chain(self.held_either_way(read, write));
         let around = cover.also_named(self.method, around.collect()).into_iter();
         let by_callers = cover.held_by_callers(self.method);
