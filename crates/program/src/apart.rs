@@ -11,17 +11,15 @@ use smallvec::SmallVec;
 use crate::class::{FieldId, MethodId};
 use crate::ir::{Body, Op, Value};
 use crate::model::numbers::{THREAD, THREAD_NAME};
-use crate::outline::{Action, Event, Key, KeyStart, Member, Name, NameStep, Outline, Start};
+use crate::outline::{Action, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Outline, Start};
+use crate::sole::MAX_CALLERS;
 use crate::summary::{Access, Spot};
-use crate::thread::{EntryId, EntryKind, Many};
+use crate::thread::{EntryId, Many};
 use crate::variable::Variable;
 use crate::whole::Whole;
 
 /// Values that are passed on more often than this are not followed.
 const MAX_DEPTH: usize = 3;
-
-/// Calls further away from `main` than this are not counted.
-const MAX_CALLERS: usize = 6;
 
 /// Longer computations are not followed.
 const MAX_PARTS: usize = 6;
@@ -196,27 +194,6 @@ impl Whole<'_> {
         all
     }
 
-    /// Whether a method is called at one place, once, from `main` on.
-    fn runs_once(&self, method: MethodId, depth: usize) -> bool {
-        let threads = self.threads();
-        if threads.entries().iter().any(|entry| entry.method == Some(method)) {
-            return threads.of_method(method).iter().all(|entry| threads.entry(*entry).kind == EntryKind::Main);
-        }
-        let [caller] = self.calls.callers(method) else { return false };
-        let Some(outline) = self.outlines().get(*caller).filter(|_| depth > 0) else { return false };
-        let mut calls = outline.events.iter().filter(|event| match &event.action {
-            Action::Call { kind, method: called, .. } => {
-                self.calls.targets(self.program, *kind, *called).known().contains(&method)
-            }
-            Action::Lambda { method: made, .. } => {
-                self.calls.hierarchy.resolve_name(self.program, *made) == Some(method)
-            }
-            _ => false,
-        });
-        let (Some(call), None) = (calls.next(), calls.next()) else { return false };
-        !call.in_loop && matches!(call.action, Action::Call { .. }) && self.runs_once(*caller, depth - 1)
-    }
-
     /// What a call is given at a place in the code.
     fn given_at(
         &self,
@@ -227,9 +204,6 @@ impl Whole<'_> {
         depth: usize,
     ) -> Vec<Option<Given>> {
         let (pc, in_loop) = (event.pc, event.in_loop);
-        if !self.runs_once(method, MAX_CALLERS) {
-            return vec![None];
-        }
         let Ok(Some(body)) = self.program.body(method) else { return vec![None] };
         let call = body.instructions().find_map(|(at, instruction)| match instruction.op {
             Op::Call { arguments, .. } | Op::CallDynamic { arguments, .. } if instruction.pc == pc => {
@@ -238,6 +212,15 @@ impl Whole<'_> {
             _ => None,
         });
         let Some((at, value)) = call else { return vec![None] };
+        if !in_loop && self.is_of_each(method, &body, value) {
+            return vec![Some(Given::Varies)];
+        }
+        if !self.sole().runs_once(method, MAX_CALLERS) {
+            return vec![None];
+        }
+        if in_loop && self.is_next_of_set(outline, &body, value) {
+            return vec![Some(Given::Varies)];
+        }
         if let (Op::Parameter(position), true) = (body.op(body.without_casts(value)), depth > 0 && !in_loop) {
             return self.given(method, *position, is_object, depth - 1);
         }
@@ -250,6 +233,61 @@ impl Whole<'_> {
         let site = event.block as usize;
         let is_moved = |block: usize| in_loop && !outline.comes_back(site, block);
         vec![self.what(&body, value, is_object, &is_moved, MAX_PARTS).filter(is_each_time)]
+    }
+
+    /// Whether a value is what a function is given that is run for each element of a set, once.
+    fn is_of_each(&self, function: MethodId, body: &Body, value: Value) -> bool {
+        let Op::Parameter(position) = *body.op(body.without_casts(value)) else { return false };
+        let [maker] = self.calls.callers(function) else { return false };
+        let Some(outline) = self.outlines().get(*maker) else { return false };
+        let mut made = outline.events.iter().enumerate().filter_map(|(index, event)| match &event.action {
+            Action::Lambda { method, arguments, .. }
+                if self.calls.hierarchy.resolve_name(self.program, *method) == Some(function) =>
+            {
+                Some((Object::Event(EventId(index as u32)), arguments.len()))
+            }
+            _ => None,
+        });
+        let (Some((lambda, captured)), None) = (made.next(), made.next()) else { return false };
+        let mut users = outline.events.iter().filter_map(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                let at = arguments.iter().position(|argument| argument.objects.contains(&lambda))?;
+                Some((event, *method, at))
+            }
+            _ => None,
+        });
+        let (Some((user, called, 1)), None) = (users.next(), users.next()) else { return false };
+        let text = |symbol| self.program.names.text(symbol);
+        // Of a map, the keys are all different, and what stands under them need not be.
+        let is_of_set = match (text(called.class.0), text(called.name)) {
+            (class, "forEach") => is_set(class) || is_map(class) && usize::from(position) == captured,
+            _ => false,
+        };
+        usize::from(position) >= captured
+            && is_of_set
+            && !user.in_loop
+            && self.program.is_lambda(self.program.method_name(function))
+            && self.sole().runs_once(*maker, MAX_CALLERS)
+    }
+
+    /// Whether a value is the next element of a set that a loop goes over, which is come to once.
+    fn is_next_of_set(&self, outline: &Outline, body: &Body, value: Value) -> bool {
+        let text = |symbol| self.program.names.text(symbol);
+        let next = body.without_casts(value);
+        let Op::Call { method, arguments, .. } = *body.op(next) else { return false };
+        let [iterator] = *body.operands(arguments) else { return false };
+        let iterator = body.without_casts(iterator);
+        let Op::Call { method: made, .. } = *body.op(iterator) else { return false };
+        let is_repeated = |value: Value| {
+            let pc = body.instruction(value).pc;
+            outline.events.iter().any(|event| event.pc == pc && event.in_loop)
+        };
+        text(method.class.0) == "java/util/Iterator"
+            && text(method.name) == "next"
+            && text(made.name) == "iterator"
+            && is_set(text(made.class.0))
+            && is_repeated(next)
+            && !is_repeated(iterator)
     }
 
     /// What a value is; `is_moved` tells whether the code that uses it comes by a block each time.
@@ -319,6 +357,31 @@ impl Whole<'_> {
         let is_one = self.program.is_final_field(field) && self.summaries.holdings.is_own(self.program, field);
         self.program.resolve_field(field).filter(|_| is_one).map(Given::Field)
     }
+}
+
+/// Whether no two elements of what has this type are equal.
+fn is_set(class: &str) -> bool {
+    matches!(
+        class.strip_prefix("java/util/"),
+        Some("Set" | "HashSet" | "LinkedHashSet" | "SortedSet" | "NavigableSet" | "TreeSet" | "EnumSet")
+    )
+}
+
+fn is_map(class: &str) -> bool {
+    matches!(
+        class.strip_prefix("java/util/"),
+        Some(
+            "Map"
+                | "HashMap"
+                | "LinkedHashMap"
+                | "SortedMap"
+                | "NavigableMap"
+                | "TreeMap"
+                | "EnumMap"
+                | "concurrent/ConcurrentMap"
+                | "concurrent/ConcurrentHashMap"
+        )
+    )
 }
 
 /// Whether so many run as the code that starts them says, and that runs once.

@@ -57,6 +57,7 @@ pub(crate) fn enclose(program: &Program, outline: &mut Outline) {
     outline.sections.push(OutlineSection {
         lock: Name::start(Start::Class(program.names.class(ATOMIC))),
         objects: Objects::default(),
+        keys: Default::default(),
         kind: LockKind::Monitor,
         mode: Mode::Exclusive,
         is_method: true,

@@ -5,12 +5,17 @@ use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
-use crate::held::{HeldLock, Relation, asserted_locks, from_caller, keys_from_caller, locks, outline_locks, to_callee};
+use crate::held::{
+    HeldLock, Relation, asserted_locks, from_caller, keys_from_caller, locks, locks_of, outline_locks, to_callee,
+};
 use crate::lock::LockKind;
-use crate::outline::{Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, Start};
+use crate::outline::{
+    Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, SectionSet, Start,
+};
 use crate::outlines::Outlines;
 use crate::release::Release;
-use crate::summary::{Access, Keys, Run, Spot, Summaries, half};
+use crate::sole::Sole;
+use crate::summary::{Access, Keys, Run, Spot, Summaries, Summary, half};
 use crate::thread::{At, EntryId, Threads};
 use crate::variable::{Place, Variable, Variables, holder};
 
@@ -82,7 +87,7 @@ impl<'c> Cover<'c> {
                 |place| {
                     let Some(summary) = self.summaries.summary(place.method) else { return false };
                     let access = &summary.accesses[place.access.index()];
-                    let held = locks(summary, access.held);
+                    let held = self.also_named(place.method, self.locks(place.method, summary, access.held));
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
                         let spot = Some(access.spot);
@@ -260,14 +265,30 @@ impl<'c> Cover<'c> {
     /// The locks that are held where a method is called, or where a lambda that is made there is run.
     fn held_at(&self, method: MethodId, outline: &Outline, site: usize) -> Vec<HeldLock> {
         let made = &outline.events[site];
-        match made.action {
+        let held = match made.action {
             // A lambda runs where it is called, and not where it is made.
             Action::Lambda { .. } => match self.runner(outline, site) {
                 Some((at, around)) => [outline_locks(outline, at.held), around].concat(),
                 None => self.turn(method, outline, site).into_iter().collect(),
             },
             _ => outline_locks(outline, made.held),
+        };
+        self.also_named(method, held)
+    }
+
+    /// The locks of some sections of a method, by all names that it has for them.
+    fn locks(&self, method: MethodId, summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
+        match self.summaries.outline(method) {
+            Some(outline) => locks_of(summary, outline, sections),
+            None => locks(summary, sections),
         }
+    }
+
+    /// Locks that a method holds, and once more by the names that some of them have in all methods.
+    pub fn also_named(&self, method: MethodId, held: Vec<HeldLock>) -> Vec<HeldLock> {
+        let Some(threads) = self.threads else { return held };
+        let outlines = Outlines::new(self.program, &self.summaries.outlines);
+        Sole { program: self.program, calls: self.calls, outlines, threads }.also_named(method, held)
     }
 
     /// An object by its container, if a caller has no other name for what a callee touches than that of some call.
@@ -365,7 +386,7 @@ impl<'c> Cover<'c> {
                         return None;
                     }
                     let mut runs = summary.runs.iter().filter(|run| usize::from(run.parameter) == position);
-                    let around = |run: &Run| locks(summary, run.held);
+                    let around = |run: &Run| self.also_named(*target, self.locks(*target, summary, run.held));
                     let mut common = around(runs.next()?);
                     runs.for_each(|run| common.retain(|lock| around(run).contains(lock)));
                     let named =
@@ -417,6 +438,7 @@ impl<'c> Cover<'c> {
                 if let Some((event, around)) = runner {
                     held = outline_locks(outline, event.held);
                     held.extend(around);
+                    held = self.also_named(*caller, held);
                     match self.at_entry(*caller, climb - 1, asked) {
                         Some(above) => held.extend(above),
                         None => continue,

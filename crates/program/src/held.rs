@@ -137,6 +137,24 @@ pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<Held
                 && other.objects.len() == section.objects.len()
                 && other.objects.iter().all(|object| section.objects.contains(object))
         };
+        let is_other_choice = |other: &&&OutlineSection| {
+            other.kind == section.kind
+                && other.mode == section.mode
+                && other.lock.owner() == section.lock.owner()
+                && other.keys != section.keys
+                && other.keys.len() == section.keys.len()
+                && other.keys.iter().all(|key| section.keys.contains(key))
+        };
+        // Of two keys, the one that is chosen and the one that is not.
+        if section.keys.len() == 2
+            && section.keys[0] != section.keys[1]
+            && open[index..].iter().any(|other| is_other_choice(&other))
+        {
+            locks.extend(section.keys.iter().map(|key| {
+                let name = section.lock.owner().then(&[NameStep::Element(*key)]);
+                HeldLock { name, kind: section.kind, mode: section.mode }
+            }));
+        }
         let count = section.objects.len();
         if count > 1 && open[index..].iter().filter(is_alike).count() == count {
             locks.extend(section.objects.iter().filter_map(|object| {

@@ -3,11 +3,12 @@
 //! look it up by one key name one lock.
 
 use classfile::{Arithmetic, Constant};
+use location::MethodName;
 use smallvec::SmallVec;
 
 use crate::Program;
 use crate::ir::{Body, Op, Value};
-use crate::model::numbers;
+use crate::model::numbers::{self, Choice};
 use crate::path::{Path, Paths, Step};
 
 /// Longer computations of a position are not followed.
@@ -60,6 +61,18 @@ fn origins(body: &Body, lock: Value) -> Option<SmallVec<[Value; 4]>> {
 
 /// The one value that a position is computed from, as a hash is. A neighbour's position, `i + 1`, is another one.
 pub(crate) fn key(program: &Program, body: &Body, position: Value) -> Option<Value> {
+    let one = hashed(program, body, position)?;
+    match *body.op(one) {
+        Op::Call { method, arguments, .. } => {
+            let given = computed_from(program, body, method, body.operands(arguments));
+            Some(given.map_or(one, |given| body.without_casts(given)))
+        }
+        _ => Some(one),
+    }
+}
+
+/// The same, as far as the code of one method tells.
+fn hashed(program: &Program, body: &Body, position: Value) -> Option<Value> {
     let mut one = None;
     let mut pending: SmallVec<[Value; 8]> = smallvec::smallvec![position];
     for _ in 0..MAX_PARTS {
@@ -89,6 +102,52 @@ pub(crate) fn key(program: &Program, body: &Body, position: Value) -> Option<Val
         }
     }
     None
+}
+
+/// The keys that one is chosen from, `ascending ? one : two` or the smaller position of two, in an order that tells apart
+/// which one is chosen.
+pub(crate) fn chosen(program: &Program, body: &Body, value: Value) -> SmallVec<[Value; 2]> {
+    match *body.op(value) {
+        Op::Phi(operands) => body.operands(operands).iter().map(|key| body.without_casts(*key)).collect(),
+        Op::Call { method, arguments, .. } => {
+            let [one, two] = *body.operands(arguments) else { return SmallVec::new() };
+            let (Some(one), Some(two)) = (key(program, body, one), key(program, body, two)) else {
+                return SmallVec::new();
+            };
+            // Which of two is the smaller one does not depend on their order here.
+            let (first, last) = if one < two { (one, two) } else { (two, one) };
+            match numbers::chooses(&program.names, method) {
+                Some(Choice::Smaller) => smallvec::smallvec![first, last],
+                Some(Choice::Larger) => smallvec::smallvec![last, first],
+                None => SmallVec::new(),
+            }
+        }
+        _ => SmallVec::new(),
+    }
+}
+
+/// The argument that a method of the program computes a position from, with nothing else that changes.
+fn computed_from(program: &Program, body: &Body, method: MethodName, arguments: &[Value]) -> Option<Value> {
+    let target = program.inherited_method(method).filter(|target| {
+        let own = program.method(*target);
+        let class = program.header(program.class_of(*target));
+        program.is_checked(program.class_of(*target))
+            && (own.access.is_private() || own.access.is_static() || own.access.is_final() || class.access.is_final())
+    })?;
+    if body.method == program.method_name(target) {
+        return None;
+    }
+    let callee = program.body(target).ok()??;
+    let mut returned = callee.instructions().filter_map(|(_, instruction)| match instruction.op {
+        Op::Return(value) => Some(value),
+        _ => None,
+    });
+    let (Some(Some(result)), None) = (returned.next(), returned.next()) else { return None };
+    // The position is computed here, and not by another method once more.
+    match *callee.op(hashed(program, &callee, result)?) {
+        Op::Parameter(position) => arguments.get(usize::from(position)).copied(),
+        _ => None,
+    }
 }
 
 /// A value without the box that it was put into.

@@ -43,6 +43,7 @@ mod release;
 mod section;
 mod show;
 mod sign;
+mod sole;
 mod texts;
 mod turns;
 mod values;

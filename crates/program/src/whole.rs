@@ -18,6 +18,7 @@ use crate::outlines::{OutlineCache, Outlines};
 use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
 use crate::sharing::{Answers, Sharings};
+use crate::sole::Sole;
 use crate::summary::Summaries;
 use crate::thread::{Threads, World};
 use crate::variable::Variables;
@@ -194,6 +195,11 @@ impl<'p> Whole<'p> {
     /// Which objects belong to one thread.
     pub fn owned(&self) -> Owned<'_> {
         Owned { whole: self }
+    }
+
+    /// Which objects there is one of.
+    pub(crate) fn sole(&self) -> Sole<'_> {
+        Sole { program: self.program, calls: &self.calls, outlines: self.outlines(), threads: self.threads() }
     }
 
     /// The methods whose code calls something by an interface, by the name of what they call.

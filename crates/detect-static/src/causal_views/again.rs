@@ -295,8 +295,8 @@ impl Asking<'_> {
 
     /// Whether something is held over both that all writers need.
     fn is_covered(&self, first: &Access, second: &Access, variable: Variable) -> bool {
-        let cover = self.whole.cover();
-        let mut held = locks(self.summary, common(first, second));
+        let cover = self.whole.cover().among(self.whole.threads());
+        let mut held = cover.also_named(self.method, locks(self.summary, common(first, second)));
         held.extend(cover.held_by_callers(self.method));
         held.iter().any(|lock| {
             Relation::of(first, lock).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))

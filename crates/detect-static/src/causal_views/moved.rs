@@ -2,7 +2,7 @@
 //! a section of its own, while another section puts all elements together. It may find what is moved in neither.
 
 use program::outline::{Action, MeetingKind, Outline, OutlineSection};
-use program::summary::{Access, AccessId, Met, Summary};
+use program::summary::{Access, AccessId, Met, Summary, SummarySection};
 use program::{LockKind, MethodId, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -37,7 +37,7 @@ fn sums(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
     let reads = summary.accesses.iter().enumerate().filter(|(_, access)| !access.is_write && !access.held.is_empty());
-    let over_all = reads.filter(|(_, access)| is_over_all(summary, outline, access));
+    let over_all = reads.filter(|(_, access)| is_over_all(whole, summary, outline, access));
     let found = over_all.filter_map(|(index, access)| {
         let (variable, id) = (own(whole, access)?, AccessId(index as u32));
         let is_of_many = !matches!(variable, Variable::Field(_));
@@ -51,14 +51,22 @@ fn put_together(whole: &Whole<'_>, sum: &Joint) -> Option<Met> {
     let summary = whole.summaries.summary(sum.method)?;
     let outline = whole.summaries.outline(sum.method)?;
     let access = &summary.accesses[sum.first.index()];
-    match is_total(whole, outline, access) {
-        true => Some(Met { spot: access.spot, kind: MeetingKind::Computed }),
-        false => whole.summaries.meeting(whole.program, &whole.calls, sum.method, sum.first, sum.first),
+    if is_total(whole, outline, access) {
+        return Some(Met { spot: access.spot, kind: MeetingKind::Computed });
     }
+    whole.summaries.meeting(whole.program, &whole.calls, sum.method, sum.first, sum.first).or_else(|| {
+        // Where a function does it, the function's own code tells.
+        let function = whole.calls.hierarchy.resolve_name(whole.program, access.spot.method);
+        let function =
+            function.filter(|function| *function != sum.method && whole.program.is_lambda(access.spot.method))?;
+        let own = &whole.summaries.summary(function)?.accesses;
+        let first = AccessId(own.iter().position(|own| own.spot == access.spot && !own.is_write)? as u32);
+        put_together(whole, &Joint { method: function, first, second: first })
+    })
 }
 
 /// Whether a section of the method itself is open while one element after the other is read.
-fn is_over_all(summary: &Summary, outline: &Outline, access: &Access) -> bool {
+fn is_over_all(whole: &Whole<'_>, summary: &Summary, outline: &Outline, access: &Access) -> bool {
     let block = outline.events[access.event.index()].block as usize;
     let lasts = |own: &OutlineSection| {
         if !outline.events[access.event.index()].in_loop {
@@ -71,8 +79,22 @@ fn is_over_all(summary: &Summary, outline: &Outline, access: &Access) -> bool {
         let around = &summary.sections[section];
         let is_own = |own: &&OutlineSection| own.pc == around.spot.pc && own.is_method == around.is_method;
         let own = outline.sections.iter().filter(|_| around.call.is_none() && around.kind != LockKind::Own);
-        own.filter(is_own).any(|own| !is_part(access) || lasts(own))
+        own.filter(is_own).any(|own| !is_part(access) || lasts(own)) || is_run_inside(whole, around, access)
     })
+}
+
+/// Whether a section is open around a function that goes over all elements: it was taken by what runs the function.
+fn is_run_inside(whole: &Whole<'_>, around: &SummarySection, access: &Access) -> bool {
+    let function = whole.calls.hierarchy.resolve_name(whole.program, access.spot.method);
+    let outline = function.and_then(|function| whole.summaries.outline(function));
+    let is_repeated = || {
+        outline.is_some_and(|outline| outline.events.iter().any(|event| event.pc == access.spot.pc && event.in_loop))
+    };
+    around.call == Some(access.event)
+        && around.kind != LockKind::Own
+        && around.spot.method != access.spot.method
+        && whole.program.is_lambda(access.spot.method)
+        && (!is_part(access) || is_repeated())
 }
 
 /// Whether a read is the end of a stream that makes one number of all elements.

@@ -239,13 +239,14 @@ impl Asking<'_> {
             return false;
         }
         let cover = self.whole.cover().among(self.whole.threads());
-        let mut always = locks(self.summary, around);
+        let always = locks(self.summary, around);
         // A lock by a name of the method's own may be any of those that the other section holds.
         if always.iter().any(|lock| !is_known(&lock.name)) {
             return false;
         }
+        let mut always = cover.also_named(self.method, always);
         always.extend(cover.held_by_callers(self.method));
-        let mut their_locks = over_both;
+        let mut their_locks = cover.also_named(other.method, over_both);
         their_locks.extend(cover.held_by_callers(other.method));
         !are_exclusive(first, &always, theirs, &their_locks) && !are_exclusive(second, &always, also, &their_locks)
     }

@@ -344,7 +344,7 @@ impl Asking<'_> {
 
     /// Whether something excludes all other writers from the read to the use.
     fn is_covered(&self, stale: &Flow, read: &Access, target: &Access) -> bool {
-        let cover = self.whole.cover();
+        let cover = self.whole.cover().among(self.whole.threads());
         let Some(variable) = Variable::of(self.whole.program, read) else { return false };
         let first = &self.summary.sections[stale.first];
         let by_callers = cover.held_by_callers(self.method);
@@ -355,7 +355,7 @@ impl Asking<'_> {
         if stale.first == stale.second {
             around = Default::default();
         }
-        locks(self.summary, around).iter().chain(&by_callers).any(|held| {
+        cover.also_named(self.method, locks(self.summary, around)).iter().chain(&by_callers).any(|held| {
             Relation::of(read, held).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
         })
     }

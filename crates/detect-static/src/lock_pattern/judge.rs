@@ -99,8 +99,20 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
 
 fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<(&'a Witness, Judgement)> {
     let possible = possible(analysis);
-    let relations = Relations::of(analysis, ground, &possible);
-    let judgements: Vec<Option<Judgement>> = possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
+    let mut relations = Relations::of(analysis, ground, &possible);
+    let mut judgements: Vec<Option<Judgement>> =
+        possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
+    if judgements.iter().any(Option::is_some) {
+        relations.threads = Some(ground.threads());
+        // Threads tell of more that keeps others out, and of nothing that lets them in.
+        let again = |candidate: &Candidate<'_>, first: Judgement| {
+            let second = relations.judge(candidate)?;
+            let (is_style, is_weak) = (first.is_style || second.is_style, first.is_weak || second.is_weak);
+            Some(Judgement { is_style, is_weak, ..first })
+        };
+        let looked = possible.par_iter().zip(judgements);
+        judgements = looked.map(|(candidate, judgement)| judgement.and_then(|first| again(candidate, first))).collect();
+    }
     let mut order: Vec<(&Witness, Judgement)> = possible
         .into_iter()
         .zip(judgements)

@@ -50,7 +50,7 @@ impl Relations<'_> {
     fn held_over(&self, witness: &Witness, sides: &Sides<'_>) -> Vec<HeldLock> {
         let over = |section: usize| sides.summary.sections[section].inside;
         let around = SectionSet(over(sides.first).0 & over(sides.second).0);
-        let mut held: Vec<HeldLock> = locks(sides.summary, around);
+        let mut held = self.cover().also_named(witness.pair.method, locks(sides.summary, around));
         held.extend(self.cover().held_by_callers(witness.pair.method));
         held.extend(self.held_on_the_way(witness));
         held

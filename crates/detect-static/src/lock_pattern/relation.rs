@@ -8,6 +8,7 @@ use location::{FieldName, Site, Symbol};
 use program::model;
 use program::outline::{Action, Member, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
+use program::thread::Threads;
 use program::{Cover, FieldId, Ground, MethodId, Variable, Variables};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,6 +47,8 @@ pub(super) struct Relations<'r> {
     pub(super) users: BTreeMap<FieldId, Vec<MethodId>>,
     /// Variables that a section touches together, the smaller first, and methods with such a section.
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
+    /// Set for a second look at the few that are left after the first: to find all threads takes time.
+    pub(super) threads: Option<&'r Threads>,
 }
 
 /// What a first look at a pair shows.
@@ -73,6 +76,7 @@ impl<'r> Relations<'r> {
             owning: FxHashSet::default(),
             users: BTreeMap::new(),
             together: FxHashMap::default(),
+            threads: None,
         };
         let looked: Vec<Option<Look>> = candidates.par_iter().map(|candidate| relations.look(candidate)).collect();
         let mut fields: FxHashSet<FieldId> = FxHashSet::default();
@@ -414,7 +418,11 @@ impl<'r> Relations<'r> {
     }
 
     pub(super) fn cover(&self) -> Cover<'_> {
-        Cover::new(self.analysis.program, self.analysis.calls, &self.summaries)
+        let cover = Cover::new(self.analysis.program, self.analysis.calls, &self.summaries);
+        match self.threads {
+            Some(threads) => cover.among(threads),
+            None => cover,
+        }
     }
 }
 

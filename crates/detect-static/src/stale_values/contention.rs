@@ -58,14 +58,15 @@ pub(super) fn is_contended(
     };
     let Some(sharing) = sharing else {
         // Touched in ways that only summaries see.
-        return part != Part::Within
-            || whole.variables.writers(variable).iter().any(|place| {
-                let summary = whole.summaries.summary(place.method);
-                summary.is_some_and(|summary| {
-                    is_written_at(At { method: place.method, event: summary.accesses[place.access.index()].event })
-                })
-            });
+        return part != Part::Within || is_written_unseen(whole, variable, &is_written_at);
     };
+    // Of elements that a call yields, more may be written than the code of one method shows.
+    if part == Part::Within
+        && sharings.contents(variable.field()).is_some_and(|sharing| sharing.is_shared())
+        && is_written_unseen(whole, variable, &is_written_at)
+    {
+        return true;
+    }
     if !sharing.is_shared() {
         return is_started_unseen(whole, method, sharing);
     }
@@ -89,6 +90,16 @@ pub(super) fn is_contended(
     let is_written = writes.any(|write| is_written_at(write.at) && matters(write.at));
     // The container may be written by whoever else has it.
     is_written || (part == Part::Contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
+}
+
+/// Whether an element is written at a bad time, at a place where nothing but a summary tells whose element it is.
+fn is_written_unseen(whole: &Whole<'_>, variable: Variable, is_bad: &impl Fn(At) -> bool) -> bool {
+    let seen = whole.sharings().accesses(variable.field());
+    whole.variables.writers(variable).iter().any(|place| {
+        let Some(summary) = whole.summaries.summary(place.method) else { return false };
+        let write = At { method: place.method, event: summary.accesses[place.access.index()].event };
+        !seen.iter().any(|access| access.is_write && access.part == Part::Within && access.at == write) && is_bad(write)
+    })
 }
 
 /// Whether a write is one of what the object has that its method belongs to.

@@ -1,8 +1,8 @@
 //! What keeps others out from the read of an old value to the write that it reaches.
 
-use program::outline::{Member, Name, Object, Origin, OutlineSection, Source, Start};
+use program::outline::{Member, Name, Object, Origin, OutlineSection, SectionSet, Source, Start};
 use program::summary::{Access, Root};
-use program::{Cover, HeldLock, LockKind, Place, Relation, Variable};
+use program::{Cover, HeldLock, LockKind, Place, Relation, Variable, locks, locks_of};
 
 use super::rules::{Looking, Stale, Use};
 
@@ -152,18 +152,23 @@ impl Looking<'_> {
         if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
             return true;
         }
-        let around = over_both.into_iter().map(|section| {
-            let around = &self.summary.sections[section];
-            HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode }
-        });
+        let mut sections = SectionSet::default();
+        over_both.into_iter().for_each(|section| sections.insert(section));
+        let outline = self.whole.summaries.outline(self.method);
+        let around = outline.map(|outline| locks_of(self.summary, outline, sections));
+        let around = around.unwrap_or_else(|| locks(self.summary, sections)).into_iter();
         let around = around.chain(self.held_either_way(read, write));
+        let around = cover.also_named(self.method, around.collect()).into_iter();
         let by_callers = cover.held_by_callers(self.method);
         // A wait lets go of the lock however often it is held.
         let is_waited = stale.is_waited();
         if !is_waited && by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {
             return true;
         }
-        let held = around.chain(by_callers.iter().cloned()).filter(|held| !(is_waited && held.name.same(&first.lock)));
+        let waited = HeldLock { name: first.lock.clone(), kind: first.kind, mode: first.mode };
+        let waited = cover.also_named(self.method, vec![waited]);
+        let is_let_go = |held: &HeldLock| is_waited && waited.iter().any(|waited| held.name.same(&waited.name));
+        let held = around.chain(by_callers.iter().cloned()).filter(|held| !is_let_go(held));
         let relations: Vec<Relation> = held.filter_map(|held| Relation::of(read, &held)).collect();
         let variables = &self.whole.variables;
         cover.cover_together(variables, stale.variable, &relations)

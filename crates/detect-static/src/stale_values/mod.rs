@@ -26,6 +26,7 @@ mod granted;
 mod harmless;
 mod idioms;
 mod kept;
+mod marks;
 mod orphaned;
 mod phases;
 mod replaced;

@@ -18,6 +18,23 @@ pub(crate) fn is_size(names: &Names, method: MethodName) -> bool {
     names.text(method.name) == "size" && is_container(names.text(method.class.0))
 }
 
+/// Which of two numbers a method yields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Choice {
+    Smaller,
+    Larger,
+}
+
+pub(crate) fn chooses(names: &Names, method: MethodName) -> Option<Choice> {
+    let is_number =
+        matches!(names.text(method.class.0), "java/lang/Math" | "java/lang/StrictMath" | "java/lang/Integer");
+    match names.text(method.name) {
+        "min" if is_number => Some(Choice::Smaller),
+        "max" if is_number => Some(Choice::Larger),
+        _ => None,
+    }
+}
+
 /// Whether a method computes one number from what it is given, and from nothing else; or puts it into a box.
 pub(crate) fn hashes(names: &Names, method: MethodName) -> bool {
     let (class, name) = (names.text(method.class.0), names.text(method.name));

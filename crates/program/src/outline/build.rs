@@ -183,6 +183,10 @@ impl<'b> Building<'b> {
                 Root::Value(root) => objects(places, root),
                 _ => section.object.map(|object| objects(places, object)).unwrap_or_default(),
             },
+            keys: match section.lock.steps.last() {
+                Some(Step::Element(key)) => self.keys(*key, places),
+                _ => SmallVec::new(),
+            },
             kind: section.lock_kind(),
             mode: section.mode,
             is_method: section.kind == SectionKind::Method,
@@ -257,6 +261,12 @@ impl<'b> Building<'b> {
     }
 
     /// A register as a key.
+    /// The keys that one is chosen from.
+    fn keys(&self, value: Value, places: &Places<'_>) -> SmallVec<[Key; 2]> {
+        let chosen = keyed::chosen(self.program, self.body, self.body.without_casts(value));
+        chosen.into_iter().map(|key| self.key(key, places)).collect()
+    }
+
     fn key(&self, value: Value, places: &Places<'_>) -> Key {
         let value = self.body.without_casts(value);
         let start = |value: Value| match self.body.op(value) {

@@ -261,6 +261,9 @@ pub struct OutlineSection {
     pub lock: Name,
     /// What the object that the lock's name starts with may be, where paths meet.
     pub objects: Objects,
+    /// Of a lock of which there is one for each key: the keys that it may be for, if one of several. What is chosen among
+    /// the same keys in another way has them in another order.
+    pub keys: SmallVec<[Key; 2]>,
     pub kind: LockKind,
     pub mode: Mode,
     /// Whether it is the whole of a `synchronized` method.

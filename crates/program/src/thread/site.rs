@@ -140,7 +140,8 @@ impl Finder<'_> {
             let Action::Call { method: called, arguments, .. } = &event.action else { continue };
             let Some(model) = self.library.model(*called) else { continue };
             if model.starts.is_some() {
-                starts.extend(self.start(at, event, &model, *called, arguments));
+                let start = self.start(at, event, &model, *called, arguments);
+                starts.extend(start.into_iter().flat_map(|site| self.by_callers(site, &model, *called, arguments)));
             } else if self.is_stream(&model, *called) && self.is_parallel(method, &arguments[0].objects, 32) {
                 starts.extend(self.parallel(at, event, &model, *called, arguments));
             }
@@ -210,14 +211,7 @@ impl Finder<'_> {
         let found = match start.task {
             Task::Receiver => self.task(at.method, task, called.class),
             Task::Argument(index) => self.task(at.method, task, self.parameter(called, index)?),
-            Task::ElementsOf(_) => {
-                let class = if self.program.names.text(called.class.0).contains("ForkJoin") {
-                    "java/util/concurrent/ForkJoinTask"
-                } else {
-                    "java/util/concurrent/Callable"
-                };
-                self.tasks_in(at.method, task, self.program.names.class(class))
-            }
+            Task::ElementsOf(_) => self.tasks_in(at.method, task, self.element_class(called)),
         };
         let kind = self.kind(start.on, serial, called);
         let mut handles = self.kept_handles(at.method, &smallvec::smallvec![Object::Event(at.event)]);
@@ -243,6 +237,69 @@ impl Finder<'_> {
             executors: executor.map_or(Vec::new(), |executor| self.given_handles(at.method, &executor.objects)),
             after: self.after(at, event, model, arguments),
         })
+    }
+
+    /// The class of the tasks in a collection that is started as a whole.
+    fn element_class(&self, called: MethodName) -> ClassName {
+        let class = if self.program.names.text(called.class.0).contains("ForkJoin") {
+            "java/util/concurrent/ForkJoinTask"
+        } else {
+            "java/util/concurrent/Callable"
+        };
+        self.program.names.class(class)
+    }
+
+    /// A start that is over when its call returns, in a method that is given the tasks: one start for each call of that
+    /// method, of what is given there. Else what one caller has done would be done beside what the next one does.
+    fn by_callers(&self, site: Site, model: &CallModel, called: MethodName, arguments: &[Argument]) -> Vec<Site> {
+        let skip = usize::from(!is_static(self.program, called, arguments));
+        let tasks = match model.starts.map(|start| start.task) {
+            Some(Task::ElementsOf(index)) => arguments.get(usize::from(index) + skip),
+            _ => None,
+        };
+        let position = match tasks.map(|tasks| tasks.objects.as_slice()) {
+            Some([Object::Parameter(position)]) => *position,
+            _ => return vec![site],
+        };
+        let is_one = site.is_scoped && site.taking_turns.is_none() && !site.in_loop;
+        let calls = if is_one { self.known_calls(site.at.method) } else { None };
+        let made = calls.into_iter().flatten().map(|(at, event, arguments)| {
+            let found = self.tasks_in(at.method, arguments.get(usize::from(position))?, self.element_class(called));
+            let (line, in_loop) = (event.line, event.in_loop);
+            Some(Site { at, line, in_loop, runs: found.runs, is_open: found.is_open, ..site.clone() })
+        });
+        match made.collect::<Option<Vec<Site>>>() {
+            Some(made) if !made.is_empty() => made,
+            _ => vec![site],
+        }
+    }
+
+    /// The calls of a method, if they are all here and it is never called through an interface or as a function.
+    fn known_calls(&self, method: MethodId) -> Option<Vec<(At, &Event, &[Argument])>> {
+        let declared = self.program.method(method);
+        let is_exposed = (declared.access.is_public() || declared.access.is_protected())
+            && self.program.header(self.program.class_of(method)).access.is_public();
+        if is_exposed {
+            return None;
+        }
+        let mut calls = Vec::new();
+        for caller in self.calls.callers(method) {
+            for (index, event) in self.outline(*caller)?.events.iter().enumerate() {
+                match &event.action {
+                    Action::Call { kind, method: called, arguments } => {
+                        if self.calls.targets(self.program, *kind, *called).known() == [method] {
+                            let at = At { method: *caller, event: EventId(index as u32) };
+                            calls.push((at, event, arguments.as_slice()));
+                        } else if self.may_mean(*called, method) {
+                            return None;
+                        }
+                    }
+                    Action::Lambda { method: made, .. } if self.may_mean(*made, method) => return None,
+                    _ => {}
+                }
+            }
+        }
+        Some(calls)
     }
 
     /// What kind of thread runs a task.

@@ -1,0 +1,177 @@
+//! What writes do to marks: they put them up, take them down, or leave them where they were.
+
+use location::FieldName;
+use program::model::State;
+use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin, Outline, Start};
+use program::summary::Spot;
+
+use super::rules::Looking;
+
+/// What a write does to a mark.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Move {
+    Up,
+    Down,
+    /// It does nothing to one that is up.
+    Beside,
+}
+
+/// What a mark of many states is set to: `BUSY`, 2.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Level {
+    Number(i32),
+    Constant(FieldName),
+}
+
+impl Looking<'_> {
+    /// What a write does to what may be a mark: a flag, or an atomic that goes from one constant to another. A mark of many
+    /// states is up in one of them, `raised`, and down in all others.
+    pub(super) fn moves(&self, spot: &Spot, raised: Option<Level>) -> Option<Move> {
+        let action = &self.event_at(spot)?.action;
+        match raised {
+            Some(raised) => self.moves_level(action, raised),
+            None => self.moves_flag(action),
+        }
+    }
+
+    fn moves_flag(&self, action: &Action) -> Option<Move> {
+        let up_if = |is_up: bool| if is_up { Move::Up } else { Move::Down };
+        let text = |symbol| self.whole.program.names.text(symbol);
+        match action {
+            Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
+                match (text(field.descriptor), stored.objects.as_slice()) {
+                    ("Z", [Object::Int(number)]) => Some(up_if(*number != 0)),
+                    _ => None,
+                }
+            }
+            Action::Call { method, arguments, .. } => {
+                let is_number = text(method.class.0) != "java/util/concurrent/atomic/AtomicReference";
+                let value = |index: usize| match arguments.get(index)?.objects.as_slice() {
+                    [Object::Int(number)] if is_number => Some(*number != 0),
+                    [] if !is_number => Some(false),
+                    [_, ..] if !is_number => Some(true),
+                    _ => None,
+                };
+                // A key is in a map or set, or is not.
+                let is_kept = || {
+                    let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                    model.is_some_and(|model| model.state == State::Contents && model.key.is_some())
+                };
+                match (text(method.name), arguments.len()) {
+                    ("compareAndSet", 3) => match (value(1)?, value(2)?) {
+                        (false, true) => Some(Move::Up),
+                        (true, false) => Some(Move::Down),
+                        _ => None,
+                    },
+                    ("set" | "getAndSet" | "lazySet" | "setRelease", 2) => value(1).map(up_if),
+                    ("putIfAbsent", 3) | ("add", 2) if is_kept() => Some(Move::Up),
+                    ("remove", 2 | 3) if is_kept() => Some(Move::Down),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn moves_level(&self, action: &Action, raised: Level) -> Option<Move> {
+        // What is not known may be any other state.
+        let set_to = |level: Option<Level>| if level == Some(raised) { Move::Up } else { Move::Down };
+        match action {
+            Action::Write { member: Member::Field(_) | Member::Static(_), stored, .. } => {
+                Some(set_to(self.level(stored)))
+            }
+            Action::Call { method, arguments, .. } => {
+                match (self.whole.program.names.text(method.name), arguments.as_slice()) {
+                    ("compareAndSet", [_, expected, next]) => match (self.level(expected), self.level(next)) {
+                        (Some(expected), next) if expected != raised => {
+                            Some(if next == Some(raised) { Move::Up } else { Move::Beside })
+                        }
+                        (_, next) => Some(set_to(next)),
+                    },
+                    ("set" | "getAndSet" | "lazySet" | "setRelease", [_, next]) => Some(set_to(self.level(next))),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// The state that a write brings a mark of many states to, if the write happens only where it was in another one.
+    pub(super) fn raises(&self, spot: &Spot) -> Option<Level> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        let (number, event) = outline.events.iter().enumerate().find(|(_, event)| event.pc == spot.pc)?;
+        match &event.action {
+            Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
+                let raised = self.level(stored)?;
+                self.is_asked_before(outline, EventId(number as u32), *field, raised).then_some(raised)
+            }
+            Action::Call { method, arguments, .. } => {
+                match (self.whole.program.names.text(method.name), arguments.as_slice()) {
+                    ("compareAndSet", [_, expected, next]) => {
+                        let (expected, next) = (self.level(expected)?, self.level(next)?);
+                        (expected != next).then_some(next)
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a field is written only after it was found in another state: equal to another constant, or not to this one.
+    fn is_asked_before(&self, outline: &Outline, write: EventId, field: FieldName, raised: Level) -> bool {
+        let event = &outline.events[write.index()];
+        let is_field = |origin: Origin| match origin {
+            Origin::Event(read) => matches!(&outline.events[read.index()].action,
+                Action::Read { member: Member::Field(read) | Member::Static(read), .. } if *read == field),
+            Origin::Parameter(_) => false,
+        };
+        let constant = |origin: Origin| match origin {
+            Origin::Event(read) => match outline.events[read.index()].action {
+                Action::Read { member: Member::Static(read), .. } if self.whole.program.is_final_field(read) => {
+                    Some(Level::Constant(read))
+                }
+                _ => None,
+            },
+            Origin::Parameter(_) => None,
+        };
+        // The constant that a condition compares the field with.
+        let compared = |condition: u32| match outline.conditions[condition as usize].sides.as_deref() {
+            Some([left, right]) => match (left.as_slice(), right.as_slice()) {
+                ([one], [other]) if is_field(one.origin) => constant(other.origin),
+                ([one], [other]) if is_field(other.origin) => constant(one.origin),
+                _ => None,
+            },
+            None => None,
+        };
+        let is_by_size = |condition: u32| outline.conditions[condition as usize].is_by_size;
+        let agrees =
+            |condition: &u32| !is_by_size(*condition) && compared(*condition).is_some_and(|level| level != raised);
+        let differs =
+            |condition: &u32| !is_by_size(*condition) && compared(*condition).is_some_and(|level| level == raised);
+        let is_nought = || {
+            !matches!(raised, Level::Number(0))
+                && outline.conditions.iter().any(|condition| {
+                    matches!(condition.sources.as_slice(), [source] if is_field(source.origin))
+                        && outline.is_because_nought(condition, write)
+                })
+        };
+        event.agreed.iter().any(agrees) || event.differed.iter().any(differs) || is_nought()
+    }
+
+    fn level(&self, argument: &Argument) -> Option<Level> {
+        match (argument.objects.as_slice(), argument.name.start) {
+            ([Object::Int(number)], _) => Some(Level::Number(*number)),
+            (_, Start::Static(field)) if argument.name.steps.is_empty() && self.whole.program.is_final_field(field) => {
+                Some(Level::Constant(field))
+            }
+            _ => None,
+        }
+    }
+
+    pub(super) fn event_at(&self, spot: &Spot) -> Option<&Event> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
+        self.whole.summaries.outline(method)?.events.iter().find(|event| event.pc == spot.pc)
+    }
+}
