@@ -258,11 +258,11 @@ impl Looking<'_> {
 
     /// Whether others get in while the section that has a read and a write goes on: it waits in between, or is left and
     /// entered again in a loop. What is put into an object after the object was given away is in it from the start as far as
-    /// flows tell, and is none of this; nor is what is read anew after the wait.
+    /// flows tell, and is none of this; nor is what the same method is asked for again after the wait.
     fn is_left_between(&self, section: usize, read: &Access, write: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return true };
         let is_same = |other: &Access| {
-            !other.is_write && other.member == read.member && other.base.same(&read.base) && other.event != read.event
+            !other.is_write && other.spot == read.spot && other.base.same(&read.base) && other.event != read.event
         };
         let renewed = || {
             let reads = write.value.iter().filter_map(|influence| match influence.root {
