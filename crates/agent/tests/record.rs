@@ -253,6 +253,32 @@ fn names_do_not_clash() {
     }
 }
 
+/// However often an array is read, one read of each section is kept, and a write comes after all of them.
+#[test]
+fn reads_of_an_array_by_many_come_before_the_write() {
+    const SECTIONS: usize = 200;
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Readers"), &["3"], &[]);
+        assert_eq!((recorded.order_unknown, recorded.stdout.trim()), (0, "450"), "{}", recorded.stderr);
+        let of_numbers = |event: &&support::Event| event.operation[1..].starts_with("(int[]@");
+        let accesses: Vec<&support::Event> = recorded.events.iter().filter(of_numbers).collect();
+        let mut reads: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut writes = 0;
+        for event in accesses {
+            if event.thread != "main" {
+                *reads.entry(event.thread.as_str()).or_default() += 1;
+            } else if event.operation.starts_with('w') {
+                writes += 1;
+                // All threads so far are through, and a thread that dropped one that was over says so by a read more.
+                assert_eq!(reads.len(), 3 * writes, "on {}:\n{}", jdk.version, recorded.text);
+                let told: Vec<usize> = reads.values().copied().collect();
+                assert!(told.iter().all(|count| (SECTIONS..SECTIONS + 3).contains(count)), "{told:?}");
+            }
+        }
+        assert_eq!(writes, 3, "on {}", jdk.version);
+    }
+}
+
 #[test]
 fn without_filter_every_access_is_there() {
     for jdk in jdks() {

@@ -247,15 +247,18 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         let kind = array_kind(instruction.opcode - op::IALOAD);
         let site = self.site(instruction.pc, What::ReadElement(kind));
         self.snippet.simple(op::DUP2, 2);
-        self.insert_element(instruction.pc, site, Probe::ReadElement)
+        self.insert_element(instruction.pc, site, [Probe::ReadElement, Probe::ReadElementInLoop])
     }
 
-    /// The probe before an access to an array, which is pushed already with its index.
-    fn insert_element(&mut self, pc: u32, site: i32, probe: Probe) -> Result<(), Failure> {
+    /// The probe before an access to an array, which is pushed already with its index; another one in a loop that asks.
+    fn insert_element(&mut self, pc: u32, site: i32, [plain, in_loop]: [Probe; 2]) -> Result<(), Failure> {
         self.push_thread()?;
-        match self.quiet.get(&pc) {
-            Some(locals) => self.snippet.load(Kind::Int, locals.before).load(Kind::Int, locals.now),
-            None => self.snippet.push_int(0, &mut self.class.pool)?.push_int(0, &mut self.class.pool)?,
+        let probe = match self.quiet.get(&pc) {
+            Some(locals) => {
+                self.snippet.load(Kind::Int, locals.before).load(Kind::Int, locals.now);
+                in_loop
+            }
+            None => plain,
         };
         self.snippet.push_int(site, &mut self.class.pool)?;
         self.call(probe)?;
@@ -272,9 +275,11 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         } else {
             self.snippet.simple(op::DUP_X2, 1).simple(op::POP, -1).simple(op::DUP2_X1, 2);
         }
-        let is_reference = kind == ArrayKind::Reference;
-        let probe = if is_reference { Probe::WriteReferenceElement } else { Probe::WriteElement };
-        self.insert_element(instruction.pc, site, probe)
+        let probes = match kind {
+            ArrayKind::Reference => [Probe::WriteReferenceElement, Probe::WriteReferenceElementInLoop],
+            _ => [Probe::WriteElement, Probe::WriteElementInLoop],
+        };
+        self.insert_element(instruction.pc, site, probes)
     }
 
     /// Whether it touches a field that holds a reference.

@@ -129,6 +129,12 @@ public final class Fissure {
 
     // Fields.
 
+    /** Whether enough reads of this segment were kept of what has this word. */
+    @ForceInline
+    private static boolean isKept(FissureThread s, long word) {
+        return word < 0 ? s.knows(word) : (word | 7) == s.full;
+    }
+
     @ForceInline
     public static void read(Object o, Object thread, int ref, int site) {
         if (o == null) {
@@ -139,10 +145,7 @@ public final class Fissure {
         int offset = (int) both;
         if (offset > 0) {
             long word = U.getLong(o, offset);
-            if ((word | 7) == s.full) {
-                return;
-            }
-            if (word <= 0 && (word == 0 ? U.getLong(o, both >>> 32) == s.fresh : s.knows(word))) {
+            if (isKept(s, word) || word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
                 return;
             }
         } else if (offset == FissureRefs.IGNORED) {
@@ -196,7 +199,7 @@ public final class Fissure {
         FissureWord of = FissureRefs.ofStatic(ref);
         if (of != null) {
             long word = of.word;
-            if ((word | 7) == s.full || word < 0 && s.knows(word)) {
+            if (isKept(s, word)) {
                 return;
             }
         }
@@ -249,7 +252,7 @@ public final class Fissure {
             return 0;
         }
         long word = a.word;
-        boolean reads = (kinds & 1) == 0 || (word | 7) == s.full || word < 0 && s.knows(word);
+        boolean reads = (kinds & 1) == 0 || isKept(s, word);
         boolean writes = (kinds & 2) == 0 || (word | 13) == s.full;
         return reads && writes ? 1 : 0;
     }
@@ -275,28 +278,51 @@ public final class Fissure {
         return kinds == 0 || quiet(array, thread, kinds) != 0;
     }
 
+    /** In a loop that asks. */
     @ForceInline
     public static void readElement(Object array, int index, Object thread, int quiet, int now, int site) {
         if (quiet == 0 && now <= 0) {
-            readElement((FissureThread) thread, array, index, site);
+            readApart((FissureThread) thread, array, index, site);
         }
     }
 
     @ForceInline
     public static void writeElement(Object array, int index, Object thread, int quiet, int now, int site) {
         if (quiet == 0 && now <= 0) {
-            writeElement((FissureThread) thread, array, index, site);
+            writeApart((FissureThread) thread, array, index, site);
+        }
+    }
+
+    @ForceInline
+    public static void readElement(Object array, int index, Object thread, int site) {
+        FissureThread s = (FissureThread) thread;
+        FissureArray a = s.arrayAt(array, site);
+        if (a != null && a.words == null) {
+            long word = a.word;
+            if (isKept(s, word)) {
+                return;
+            }
+        }
+        readApart(s, array, index, site);
+    }
+
+    @ForceInline
+    public static void writeElement(Object array, int index, Object thread, int site) {
+        FissureThread s = (FissureThread) thread;
+        FissureArray a = s.arrayAt(array, site);
+        if (a == null || a.words != null || (a.word | 13) != s.full) {
+            writeApart(s, array, index, site);
         }
     }
 
     /** Apart, so that loops stay small enough for the compiler to make them twice, with and without probes. */
     @DontInline
-    private static void readElement(FissureThread s, Object array, int index, int site) {
-        FissureArray a = s.array(array);
+    private static void readApart(FissureThread s, Object array, int index, int site) {
+        FissureArray a = s.array(array, site);
         if (a != null) {
             long[] words = a.words;
             long word = words == null ? a.word : index >= 0 && index < words.length ? words[index] : 0;
-            if ((word | 7) == s.full || word < 0 && s.knows(word)) {
+            if (isKept(s, word)) {
                 return;
             }
         }
@@ -304,8 +330,8 @@ public final class Fissure {
     }
 
     @DontInline
-    private static void writeElement(FissureThread s, Object array, int index, int site) {
-        FissureArray a = s.array(array);
+    private static void writeApart(FissureThread s, Object array, int index, int site) {
+        FissureArray a = s.array(array, site);
         if (a != null) {
             long[] words = a.words;
             long word = words == null ? a.word : index >= 0 && index < words.length ? words[index] : 0;
@@ -321,6 +347,13 @@ public final class Fissure {
     public static void writeReferenceElement(Object array, int index, Object thread, int quiet, int now, int site) {
         ((FissureThread) thread).fresh++;
         writeElement(array, index, thread, quiet, now, site);
+    }
+
+    /** What is written is a reference. */
+    @ForceInline
+    public static void writeReferenceElement(Object array, int index, Object thread, int site) {
+        ((FissureThread) thread).fresh++;
+        writeElement(array, index, thread, site);
     }
 
     // Volatiles, monitors, calls, units: each is an event.
@@ -462,7 +495,7 @@ public final class Fissure {
 
     /** A number for a field that is now read by many, as its word. Those that share a number are too far apart to matter. */
     static long sharedWord() {
-        return 1L << 63 | SHARED.take(1) & 0xffffffffL;
+        return 1L << 63 | SHARED.take(1) % 0xffffffffL + 1;
     }
 
     static long ids(int count) {

@@ -13,7 +13,7 @@ import jdk.internal.vm.annotation.DontInline;
 final class FissureFilter {
     private static final Unsafe U = Unsafe.getUnsafe();
     /** All accesses of a segment, where it is not known to which elements they were. */
-    private static final long ALL = 15;
+    static final long ALL = 15;
 
     private FissureFilter() {
     }
@@ -127,15 +127,15 @@ final class FissureFilter {
             return;
         }
         try {
-            FissureArray a = known == null ? found(s, array) : known;
+            FissureArray a = known == null ? found(s, array, site) : known;
             long[] words = a.words;
             if (words == null) {
-                if (asOne(s, array, a, write, index, site)) {
+                if (FissureOne.access(s, array, a, write, index, site)) {
                     return;
                 }
                 int length = java.lang.reflect.Array.getLength(array);
                 FissureRoom.check(8 * Math.min(length, Integer.MAX_VALUE / 8));
-                words = share(a, length);
+                words = FissureOne.share(a, length);
                 FissureTable.keeps(8L * length);
             }
             if (index < 0 || index >= words.length) {
@@ -165,9 +165,9 @@ final class FissureFilter {
     }
 
     /** The state of an array that the thread did not touch lately. */
-    private static FissureArray found(FissureThread s, Object array) {
+    private static FissureArray found(FissureThread s, Object array, int site) {
         FissureArray a = find(s, array);
-        s.setArray(a);
+        s.setArray(a, site);
         return a;
     }
 
@@ -182,105 +182,6 @@ final class FissureFilter {
         return found;
     }
 
-    /**
-     * An access to an array that has one word. Another thread takes over all of it: one that was filled by one thread and is
-     * used by another has still one owner. False if threads have it at the same time, and it must have more words.
-     */
-    private static boolean asOne(FissureThread s, Object array, FissureArray a, boolean write, int index, int site) {
-        while (a.words == null) {
-            long word = U.getLongVolatile(a, FissureWord.WORD);
-            boolean isOwn = word >>> FissureThread.THREAD_SHIFT == s.number;
-            if (word == 0 || isOwn) {
-                if (word == 0) {
-                    a.setOwner(s);
-                }
-                access(s, Fissure.ELEMENT, write, array, a, index, a, FissureWord.WORD, site);
-                return true;
-            }
-            if (word < 0) {
-                if (write ? takeBack(s, a, word, index, site) : shared(s, Fissure.ELEMENT, word, false, array, a, index, a, FissureWord.WORD, site)) {
-                    return true;
-                }
-                continue;
-            }
-            if (!write && (word & 3) == 0) {
-                if (becomesShared(s, Fissure.ELEMENT, array, a, index, a, FissureWord.WORD, word, site)) {
-                    return true;
-                }
-                continue;
-            }
-            if (a.isContended(s)) {
-                return false;
-            }
-            boolean isNew = !s.hasLearned(word);
-            if (isNew) {
-                s.breakSegment();
-            }
-            if (U.compareAndSetLong(a, FissureWord.WORD, word, s.word() | one(Fissure.ELEMENT, write, a, a))) {
-                if (isNew) {
-                    s.learn(word);
-                }
-                a.setOwner(s);
-                append(s, Fissure.ELEMENT, write, Fissure.AFTER_WORD, null, a, index, site, word | ALL, 0);
-                return true;
-            }
-        }
-        return false;
-    }
-
-    /** A write to an array that was read by many, as one: it comes after all of them. False if it no longer is. */
-    private static boolean takeBack(FissureThread s, FissureArray a, long word, int index, int site) {
-        long[] readers;
-        Fissure.spin(a, FissureReads.LOCK);
-        try {
-            if (U.getLongVolatile(a, FissureWord.WORD) != word) {
-                return false;
-            }
-            readers = a.readers();
-            a.clearReaders();
-            s.breakSegment();
-            U.putLongVolatile(a, FissureWord.WORD, s.word() | one(Fissure.ELEMENT, true, a, a));
-            a.setOwner(s);
-        } finally {
-            a.lock = 0;
-        }
-        // A record has room for one word: reads come after the other readers, and the write after all of these. Were they
-        // writes as well, a reader could come between two of them.
-        long last = 0;
-        for (long reader : readers) {
-            if (reader != 0 && reader >>> FissureThread.THREAD_SHIFT != s.number) {
-                if (last != 0) {
-                    append(s, Fissure.ELEMENT, false, Fissure.AFTER_WORD, null, a, index, site, last | ALL, 0);
-                }
-                last = reader;
-            }
-        }
-        append(s, Fissure.ELEMENT, true, last == 0 ? 0 : Fissure.AFTER_WORD, null, a, index, site, last | ALL, 0);
-        return true;
-    }
-
-    /** Threads have the array at the same time: from now on each element has a word, at first that of the last owner. */
-    private static long[] share(FissureArray a, int length) {
-        Fissure.spin(a, FissureReads.LOCK);
-        try {
-            long[] words = a.words;
-            if (words == null) {
-                words = new long[length];
-                // Which elements it touched in its last segment is not known: all of that segment comes before.
-                long word = a.word;
-                word = (word < 0 ? a.base : word) | ALL;
-                for (int i = 0; i < length; i++) {
-                    words[i] = word;
-                }
-                U.storeFence();
-                a.words = words;
-            }
-            return words;
-        } finally {
-            a.lock = 0;
-        }
-    }
-
     /** A container's contents. */
     static void contents(FissureThread s, Object container, boolean write, int site) {
         FissureWord more = FissureIdentity.word(s, container, FissureMore.CONTENTS);
@@ -291,7 +192,7 @@ final class FissureFilter {
      * The rule. The word is at {@code offset} of {@code base}; {@code of} is a {@link FissureRef} for a field, else the
      * {@link FissureWord} of the array or the contents.
      */
-    private static void access(
+    static void access(
             FissureThread s, int kind, boolean write, Object o, Object of, int index, Object base, long offset, int site) {
         long one = one(kind, write, of, base);
         while (true) {
@@ -343,7 +244,7 @@ final class FissureFilter {
     }
 
     /** A read that found the word of another thread, which has only read since. Reads do not conflict: nothing is learned. */
-    private static boolean becomesShared(
+    static boolean becomesShared(
             FissureThread s, int kind, Object o, Object of, int index, Object base, long offset, long word, int site) {
         FissureReads state = state(s, kind, o, of, index, base);
         if (!s.hasLearned(word)) {
@@ -372,7 +273,7 @@ final class FissureFilter {
     }
 
     /** An access to a field that is read by many. False if it no longer is. */
-    private static boolean shared(
+    static boolean shared(
             FissureThread s, int kind, long word, boolean write, Object o, Object of, int index, Object base, long offset,
             int site) {
         FissureReads state = state(s, kind, o, of, index, base);
@@ -412,6 +313,11 @@ final class FissureFilter {
                 }
                 if (isOne(kind, of, base)) {
                     after |= ALL;
+                    FissureArray a = (FissureArray) of;
+                    a.putLast(dropped);
+                    if (!Fissure.keepsAll) {
+                        a.makeView(s, word, next);
+                    }
                 }
             }
         } finally {
@@ -419,18 +325,9 @@ final class FissureFilter {
         }
         append(s, kind, write, write ? Fissure.AFTER_READS : Fissure.AFTER_WORD, o, of, index, site, after, reads);
         if (dropped != null) {
-            tellEnded(s, (FissureArray) of, dropped, index, site);
+            FissureOne.tellEnded(s, (FissureArray) of, dropped, index, site);
         }
         return true;
-    }
-
-    /** Readers of an array that are over are no longer noted: who writes to it comes after this thread, and it after them. */
-    private static void tellEnded(FissureThread s, FissureArray a, long[] readers, int index, int site) {
-        for (long reader : readers) {
-            if (reader != 0 && FissureReads.isOver(reader)) {
-                append(s, Fissure.ELEMENT, false, Fissure.AFTER_WORD, null, a, index, site, reader | ALL, 0);
-            }
-        }
     }
 
     /** Whether it is an array that has one word: then it is not known to which elements the accesses of a segment were. */
@@ -439,7 +336,7 @@ final class FissureFilter {
     }
 
     /** What an access adds to a word. Of an array that has one word, one access of a kind is enough in a segment. */
-    private static long one(int kind, boolean write, Object of, Object base) {
+    static long one(int kind, boolean write, Object of, Object base) {
         return isOne(kind, of, base) ? write ? 2 : 8 : write ? 1 : 4;
     }
 
@@ -479,7 +376,7 @@ final class FissureFilter {
         return (FissureWord) of;
     }
 
-    private static void append(
+    static void append(
             FissureThread s, int kind, boolean write, int order, Object o, Object of, int index, int site,
             long word, long reads) {
         int op = kind + (write ? Fissure.WRITE : 0) + order;

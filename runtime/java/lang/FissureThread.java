@@ -1,7 +1,6 @@
 package java.lang;
 
 import jdk.internal.vm.annotation.DontInline;
-import jdk.internal.vm.annotation.ForceInline;
 
 /**
  * What the recorder knows of one thread.
@@ -9,16 +8,11 @@ import jdk.internal.vm.annotation.ForceInline;
  * All of it is touched by the thread itself alone, with two exceptions: the thread that starts it makes it,
  * and a table that grows copies the reference.
  */
-final class FissureThread extends FissureBuffer {
-    private static final long[] NONE = new long[1];
-
+final class FissureThread extends FissureMemory {
     /** How many operations of a thread may be between their two probes, at first and at most. */
     private static final int FIRST_DEEPEST = 4;
     private static final int DEEPEST = 64;
     private static final int BLOCK_OF_IDS = 1 << 10;
-    /** Fields read by many that a thread remembers, at first and at most. */
-    private static final int FIRST_KNOWN = 1 << 2;
-    private static final int MOST_KNOWN = 1 << 16;
     /** Other threads whose segments a thread remembers to have reached it. */
     private static final int LEARNED = 16;
     /** Locks that a thread remembers to hold, as in crates/recording/src/convert.rs. */
@@ -64,8 +58,6 @@ final class FissureThread extends FissureBuffer {
     int expectedAccess;
     int expectedSite;
 
-    /** Fields read by many of which enough reads of a segment were kept, by number: the number and the segment. */
-    private long[] known = NONE;
     /** Words of other threads: the latest segment of each that has reached this thread. */
     private long[] learned;
 
@@ -87,13 +79,6 @@ final class FissureThread extends FissureBuffer {
     private FissureEntry entry3;
     private int nextEntry;
 
-    /** The arrays that the thread touched last. */
-    private FissureArray array0;
-    private FissureArray array1;
-    private FissureArray array2;
-    private FissureArray array3;
-    private int nextArray;
-
     FissureThread(long tid, int number, FissureStripe stripe) {
         super(number, stripe);
         this.tid = tid;
@@ -101,13 +86,8 @@ final class FissureThread extends FissureBuffer {
     }
 
     void endSegment() {
-        full += 16;
+        breakSegment();
         syncs++;
-    }
-
-    /** The thread came upon something new by another thread's word. */
-    void breakSegment() {
-        full += 16;
     }
 
     /** Others may know from now on what only this thread knew. */
@@ -233,71 +213,6 @@ final class FissureThread extends FissureBuffer {
                 return;
             }
         }
-    }
-
-    /** The state of an array that the thread touched lately, or null. */
-    @ForceInline
-    FissureArray array(Object array) {
-        FissureArray a = array0;
-        if (a != null && a.entry.get() == array) {
-            return a;
-        }
-        a = array1;
-        if (a != null && a.entry.get() == array) {
-            return a;
-        }
-        a = array2;
-        if (a != null && a.entry.get() == array) {
-            return a;
-        }
-        a = array3;
-        return a != null && a.entry.get() == array ? a : null;
-    }
-
-    void setArray(FissureArray a) {
-        switch (nextArray++ & 3) {
-            case 0 -> array0 = a;
-            case 1 -> array1 = a;
-            case 2 -> array2 = a;
-            default -> array3 = a;
-        }
-    }
-
-    /** Whether enough reads of this segment were kept of a field or element that is read by many, and has this word. */
-    @ForceInline
-    boolean knows(long word) {
-        long[] known = this.known;
-        // The lowest bit is never 0: an empty place is like no word.
-        return known[(int) word & known.length - 1] == (word << 32 ^ full >>> 3);
-    }
-
-    /** Whether enough reads of some segment were kept of it. */
-    boolean knew(long word) {
-        long[] known = this.known;
-        long old = known[(int) word & known.length - 1];
-        return old != 0 && (old ^ word << 32 ^ full >>> 3) >>> 32 == 0;
-    }
-
-    /** Notes that enough were kept. One that is forgotten again is looked up where the readers are. */
-    void know(long word) {
-        long[] known = this.known;
-        int at = (int) word & known.length - 1;
-        long old = known[at];
-        // Two of one segment want the place.
-        boolean isTaken = known.length == 1 || old != 0 && ((old ^ full >>> 3) & 0xffffffffL) == 0;
-        if (isTaken && known.length < MOST_KNOWN) {
-            int length = known.length == 1 ? FIRST_KNOWN : known.length * 4;
-            if (length == FIRST_KNOWN || FissureStates.hasRoomFor(8L * length)) {
-                known = this.known = new long[length];
-                at = (int) word & length - 1;
-            }
-        }
-        known[at] = word << 32 ^ full >>> 3;
-    }
-
-    /** What it remembers can be found again. Others may call it: a table that is still in use does no harm. */
-    void forget() {
-        known = NONE;
     }
 
     long newId() {

@@ -6,6 +6,7 @@ use super::decide::{Guard, looks_ahead, used};
 use super::holding::Holdings;
 use super::influences::{Gathering, Sets, SetsByThread};
 use super::inside::Put;
+use super::through::is_settled;
 use super::{
     Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
     SummarySection, Waiting,
@@ -168,6 +169,9 @@ impl Composing<'_, '_> {
             }
         }
         self.results();
+        self.summary.looks_ahead = self.summary.accesses.iter().enumerate().any(|(number, access)| {
+            ![&access.value, &access.address, &access.control].into_iter().all(|from| is_settled(from, number))
+        });
         self.summary.accesses.shrink_to_fit();
         self.summary.sections.shrink_to_fit();
         self

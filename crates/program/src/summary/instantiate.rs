@@ -8,9 +8,9 @@ use super::compose::{Composing, extend, extend_by};
 use super::functions::Function;
 use super::influences::Gathering;
 use super::inside::is_local;
-use super::through::{Joined, Through, mapped};
+use super::through::{Joined, Known, Through, mapped};
 use super::{
-    Access, Compared, Comparisons, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary, SummarySection,
+    Access, Compared, Comparisons, Influences, Keys, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary, SummarySection,
 };
 use crate::class::Program;
 use crate::lock::{self, Mode};
@@ -156,6 +156,13 @@ impl Composing<'_, '_> {
         })
     }
 
+    fn translate_keys(&self, keys: &Keys, arguments: &[Argument]) -> Keys {
+        if keys.is_empty() {
+            return Keys::default();
+        }
+        keys.iter().filter_map(|key| self.translate_key(*key, arguments)).collect()
+    }
+
     /// The object of a callee's access from this method's side: as some element of a container, if that is all there is
     /// to call it by.
     fn translate_base(&self, access: &Access, arguments: &[Argument]) -> Name {
@@ -211,10 +218,10 @@ impl Composing<'_, '_> {
             all.finish()
         };
         let own = outside.captured.unwrap_or(arguments.len());
-        let mut given: Vec<Influences> = arguments[..own].iter().map(given).collect();
+        let mut given: SmallVec<[Influences; 8]> = arguments[..own].iter().map(given).collect();
         given.resize(arguments.len(), outside.rest.cloned().unwrap_or_default());
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
-        let mut sections: Vec<Option<usize>> = Vec::with_capacity(callee.sections.len());
+        let mut sections: SmallVec<[Option<usize>; 16]> = SmallVec::with_capacity(callee.sections.len());
         if is_full && self.summary.sections.len() == MAX_SECTIONS && !callee.accesses.is_empty() {
             // Nothing of the callee has a place here.
             self.summary.is_cut = true;
@@ -260,10 +267,10 @@ impl Composing<'_, '_> {
         let mut through = Through {
             given: &given,
             rest,
-            accesses: Vec::with_capacity(callee.accesses.len()),
+            accesses: SmallVec::new(),
             sections: &sections,
             held,
-            known: Vec::new(),
+            known: Known::default(),
             sets: std::mem::take(&mut self.sets),
         };
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
@@ -275,18 +282,19 @@ impl Composing<'_, '_> {
         let choices: SmallVec<[SmallVec<[Name; 2]>; 4]> =
             arguments.iter().map(|argument| self.choices(argument)).collect();
         let [mut controls, mut guards, mut awaits] =
-            [&control, &asked, &awaited].map(|here| Joined { here, last: None });
+            [&control, &asked, &awaited].map(|here| Joined { here, known: Known::default() });
         let container = callee.within.as_ref().filter(|_| callee.found.is_some());
         let container = container.map(|container| Box::new(self.translate(container, arguments)));
         let container = container.filter(|container| !container.is_unknown());
         let mut last_compared: Option<(&Comparisons, bool, Comparisons)> = None;
-        // Code that comes after a loop may stand before the loop's own: there influences come from accesses that follow.
+        let mut last_base: Option<(&Name, Name)> = None;
         let mut early: SmallVec<[usize; 4]> = SmallVec::new();
         for (number, access) in callee.accesses.iter().enumerate() {
             if self.is_full() {
                 break;
             }
-            if ![&access.value, &access.address, &access.control].into_iter().all(|from| through.is_settled(from)) {
+            let from = [&access.value, &access.address, &access.control];
+            if callee.looks_ahead && !from.into_iter().all(|from| through.is_settled(from)) {
                 early.push(number);
             }
             let all_compared = match &last_compared {
@@ -325,7 +333,14 @@ impl Composing<'_, '_> {
                     }
                     Root::Parameter(_) => false,
                 });
-            let base = self.translate_base(access, arguments);
+            let base = match &last_base {
+                Some((own, base)) if access.within.is_none() && **own == access.base => base.clone(),
+                _ => {
+                    let base = self.translate_base(access, arguments);
+                    last_base = access.within.is_none().then(|| (&access.base, base.clone()));
+                    base
+                }
+            };
             let put = Access {
                 is_given: access.bare_parameter().is_some() && crate::variable::holder(&base).is_some(),
                 base,
@@ -346,7 +361,7 @@ impl Composing<'_, '_> {
                 is_removal: access.is_removal,
                 is_mapped: access.is_mapped,
                 is_keyed: access.is_keyed,
-                keys: access.keys.iter().filter_map(|key| self.translate_key(*key, arguments)).collect(),
+                keys: self.translate_keys(&access.keys, arguments),
                 is_of_keys: access.is_of_keys,
                 is_of_each: access.is_of_each || is_each(access),
                 within: match access.base.start {

@@ -239,4 +239,6 @@ pub struct Summary {
     pub taken: Vec<EventId>,
     /// Something was left out because there was too much.
     pub is_cut: bool,
+    /// An access depends on one that follows: code that comes after a loop may stand before the loop's own.
+    pub(crate) looks_ahead: bool,
 }
