@@ -27,6 +27,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_given_up(stale, write)
         || looking.is_asserted(stale)
         || looking.is_left_to_first(stale, write)
+        || looking.is_of_own_thread(stale, write)
         || looking.is_of_callee(stale, write)
         || looking.is_converted(stale)
         || looking.is_asked_after(stale, write)

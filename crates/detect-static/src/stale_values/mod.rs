@@ -28,6 +28,7 @@ mod idioms;
 mod kept;
 mod marks;
 mod orphaned;
+mod own_key;
 mod phases;
 mod replaced;
 mod rules;

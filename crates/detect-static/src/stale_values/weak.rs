@@ -136,12 +136,14 @@ impl Looking<'_> {
     /// answer is one step, though, if it is told what it said, or asked whether something is there.
     fn is_far(&self, stale: &Stale) -> bool {
         let is_locked = |section: usize| self.summary.sections[section].kind != LockKind::Own;
+        // What says where to write is part of what is written, as far as flows tell.
+        let write = self.access(stale.write);
+        let is_told_back = comes_from(&write.value, stale.read) && !comes_from(&write.address, stale.read);
         let is_one_step = || {
             stale.variable == stale.written
                 && self.is_away(stale.read)
                 && self.is_away(stale.write)
-                && (comes_from(&self.access(stale.write).value, stale.read)
-                    || self.asks_presence(self.access(stale.read)))
+                && (is_told_back || self.asks_presence(self.access(stale.read)))
         };
         let is_far = |access: AccessId| match is_locked(stale.first) && is_locked(stale.second) {
             true => stale.how == Use::Decides && self.is_far_away(access),
