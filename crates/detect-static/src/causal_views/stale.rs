@@ -1,7 +1,7 @@
 //! Stale values over the dependency graph that reach more than a write: a position worked out from old data or checked
 //! against it, what a section gives out and gets back when it is entered again, and what was found and is fetched again.
 
-use program::ir::{Arithmetic, Op};
+use program::ir::{Arithmetic, BlockId, Op, ValueType};
 use program::model::{State, only_adds};
 use program::outline::{Action, EventId, KeyStart, Member, NameStep, Outline};
 use program::summary::{Access, AccessId, Root, Summary};
@@ -40,8 +40,8 @@ pub(super) struct Stale {
     pub(super) writer: Place,
 }
 
-/// Whether too little speaks for a mistake to tell of it unasked: a container that locks because old ones all did, in a
-/// class that does nothing else for threads, and threads that nobody sees.
+/// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees: a container that locks
+/// because old ones all did, in a class that does nothing else for threads, a volatile field, or what is caught if it fails.
 pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> bool {
     let summary = whole.summaries.summary(method);
     let read = summary.map(|summary| &summary.accesses[stale.read.index()]);
@@ -53,8 +53,36 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> boo
             && matches!(variable, Some(Variable::Field(_)))
             && first.is_some_and(|first| first.kind == LockKind::Own)
     };
-    (matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field)) || is_glance())
+    let is_caught = || summary.is_some_and(|summary| is_caught(whole, method, &summary.accesses[stale.target.index()]));
+    (matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field)) || is_glance() || is_caught())
         && whole.threads().is_from_outside(method)
+}
+
+/// Whether the method catches what comes of it if there is nothing any more, and goes on.
+fn is_caught(whole: &Whole<'_>, method: MethodId, access: &Access) -> bool {
+    const FAILURES: [&str; 7] = [
+        "java/lang/Throwable",
+        "java/lang/Exception",
+        "java/lang/RuntimeException",
+        "java/lang/NullPointerException",
+        "java/lang/IndexOutOfBoundsException",
+        "java/lang/ArrayIndexOutOfBoundsException",
+        "java/util/NoSuchElementException",
+    ];
+    let (Some(outline), Ok(Some(body))) = (whole.summaries.outline(method), whole.program.body(method)) else {
+        return false;
+    };
+    let block = BlockId::from_index(outline.events[access.event.index()].block as usize);
+    let mut handlers = body.block(block).handlers.iter().filter(|handler| {
+        // A `finally` throws on what it has caught.
+        outline.caught.contains(&(handler.index() as u32))
+    });
+    handlers.any(|handler| {
+        body.instructions_of(*handler).any(|(_, instruction)| match (&instruction.op, instruction.value_type) {
+            (Op::Caught, ValueType::Reference(class)) => FAILURES.contains(&whole.program.names.text(class.0)),
+            _ => false,
+        })
+    })
 }
 
 /// What flows where, before it is asked who else writes.
