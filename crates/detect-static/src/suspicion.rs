@@ -88,6 +88,12 @@ impl Asking<'_> {
             accesses.iter().map(|id| self.access(*id).event).collect()
         };
         let (reading, writing) = (events(first), events(second));
+        // What one part is about may be changed at other places, too, and what comes of that is another matter.
+        let about = |accesses: &BTreeSet<AccessId>| -> BTreeSet<Variable> {
+            let variables = accesses.iter().map(|id| Variable::of(self.whole.program, self.access(*id)));
+            variables.flatten().collect()
+        };
+        let (read_first, changed_then) = (about(first), about(second));
         for (id, access) in self.accesses() {
             let Some(written) = Variable::of(self.whole.program, access).filter(|_| access.is_write) else { continue };
             for influence in access.value.iter().chain(&access.control) {
@@ -98,7 +104,16 @@ impl Asking<'_> {
                 let is_same = Variable::of(self.whole.program, origin) == Some(written)
                     && reading.contains(&origin.event)
                     && writing.contains(&access.event);
-                if has_ended && (is_same || self.is_asked(origin) && self.is_asked(access)) {
+                let is_read_first = |origin: &Access| {
+                    Variable::of(self.whole.program, origin).is_some_and(|variable| read_first.contains(&variable))
+                };
+                let is_asked = || {
+                    self.is_asked(origin)
+                        && self.is_asked(access)
+                        && is_read_first(origin)
+                        && changed_then.contains(&written)
+                };
+                if has_ended && (is_same || is_asked()) {
                     first.insert(read);
                     second.insert(id);
                 }

@@ -128,6 +128,10 @@ impl Sole<'_> {
         for class in std::iter::once(class).chain(self.calls.hierarchy.subtypes(class).iter().copied()) {
             let methods = program.methods_of(class);
             for constructor in methods.filter(|method| program.method(*method).name == program.roots.constructor) {
+                // Code that is not here may make another one.
+                if self.threads.open.binary_search(&constructor).is_ok() {
+                    return None;
+                }
                 for caller in self.calls.callers(constructor) {
                     for event in self.sites(self.outlines.get(*caller)?, constructor) {
                         let Action::Call { arguments, .. } = &event.action else { return None };

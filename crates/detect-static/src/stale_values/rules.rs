@@ -3,6 +3,7 @@
 use program::model::State;
 use program::outline::{Member, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary, SummarySection};
+use program::thread::EntryId;
 use program::{LockKind, MethodId, Place, Variable, Whole};
 
 use super::orphaned::Dropped;
@@ -340,7 +341,8 @@ impl Looking<'_> {
     fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
         if !self.is_exposed(stale) {
             let is_by_key = !self.access(stale.read).keys.is_empty();
-            if is_by_key && self.is_covered(stale, &self.cover()) { Standing::Excluded } else { Standing::Doubtful }
+            let is_kept_apart = || self.is_covered(stale, &self.cover()) || self.is_exposed_to(stale, |_| false);
+            if is_by_key && is_kept_apart() { Standing::Excluded } else { Standing::Doubtful }
         } else if self.is_weak(stale, is_skewed) {
             Standing::Weak
         } else {
@@ -350,6 +352,12 @@ impl Looking<'_> {
 
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
+        let read = self.access(stale.read).spot;
+        self.is_exposed_to(stale, |process| self.whole.keeps_to_own_part(process, stale.variable, read))
+    }
+
+    /// The same, where `is_apart` tells of which entries the processes keep to parts that are each one's own.
+    fn is_exposed_to(&self, stale: &Stale, is_apart: impl Fn(EntryId) -> bool) -> bool {
         !self.is_covered(stale, &self.cover())
             && !self.is_under_given_lock(stale)
             && !is_owned(self.whole, self.method, self.access(stale.read))
@@ -360,7 +368,7 @@ impl Looking<'_> {
                 self.access(stale.write).event,
                 stale.variable,
                 is_of_this(&self.access(stale.read).base, stale.variable),
-                |process| self.whole.keeps_to_own_part(process, stale.variable, self.access(stale.read).spot),
+                is_apart,
                 |at| !self.leaves_right(stale, at),
             )
     }

@@ -12,8 +12,7 @@ use super::objects::objects;
 use super::order::Blocks;
 use super::waits::Waits;
 use super::{
-    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Outline, OutlineSection, SectionSet,
-    Shared, Start,
+    Action, Argument, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Shared, Start,
 };
 use crate::Program;
 use crate::ir::{Body, Dynamic, Op, Value, ValueType};
@@ -258,30 +257,6 @@ impl<'b> Building<'b> {
             }
         }
         found
-    }
-
-    /// A register as a key.
-    /// The keys that one is chosen from.
-    fn keys(&self, value: Value, places: &Places<'_>) -> SmallVec<[Key; 2]> {
-        let chosen = keyed::chosen(self.program, self.body, self.body.without_casts(value));
-        chosen.into_iter().map(|key| self.key(key, places)).collect()
-    }
-
-    fn key(&self, value: Value, places: &Places<'_>) -> Key {
-        let value = self.body.without_casts(value);
-        let start = |value: Value| match self.body.op(value) {
-            Op::Parameter(position) => KeyStart::Parameter(*position),
-            Op::Call { .. } => {
-                places.event[value.index()].map_or(KeyStart::Local(value.index() as u32), KeyStart::Result)
-            }
-            _ => KeyStart::Local(value.index() as u32),
-        };
-        match *self.body.op(value) {
-            Op::GetField { base, field } if self.program.is_final_field(field) => {
-                Key { start: start(self.body.without_casts(base)), field: Some(field.name) }
-            }
-            _ => Key { start: start(value), field: None },
-        }
     }
 
     fn name_of(&self, value: Value, at: Value, places: &Places<'_>) -> Name {

@@ -1,9 +1,14 @@
 //! Keys: values that tell one element of an array or map from others.
 
 use location::{FieldName, Symbol};
+use smallvec::SmallVec;
 
+use super::build::Building;
+use super::flow::Places;
 use super::{Argument, EventId, Name, NameStep, Start};
 use crate::Program;
+use crate::ir::{Op, Value};
+use crate::keyed;
 use crate::model::numbers::is_thread_name;
 
 /// A value that tells one element from others: a position in an array, a key of a map.
@@ -84,5 +89,31 @@ impl Key {
                 None
             }
         })
+    }
+}
+
+impl Building<'_> {
+    /// The keys that one is chosen from.
+    pub(super) fn keys(&self, value: Value, places: &Places<'_>) -> SmallVec<[Key; 2]> {
+        let chosen = keyed::chosen(self.program, self.body, self.body.without_casts(value));
+        chosen.into_iter().map(|key| self.key(key, places)).collect()
+    }
+
+    /// A register as a key.
+    pub(super) fn key(&self, value: Value, places: &Places<'_>) -> Key {
+        let value = self.body.without_casts(value);
+        let start = |value: Value| match self.body.op(value) {
+            Op::Parameter(position) => KeyStart::Parameter(*position),
+            Op::Call { .. } => {
+                places.event[value.index()].map_or(KeyStart::Local(value.index() as u32), KeyStart::Result)
+            }
+            _ => KeyStart::Local(value.index() as u32),
+        };
+        match *self.body.op(value) {
+            Op::GetField { base, field } if self.program.is_final_field(field) => {
+                Key { start: start(self.body.without_casts(base)), field: Some(field.name) }
+            }
+            _ => Key { start: start(value), field: None },
+        }
     }
 }
