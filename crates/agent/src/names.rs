@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
 
-use recording::{ROWS, Row, put_row, rows_block};
+use recording::{Block, ROWS, Row, put_row};
 use rustc_hash::FxHashMap;
 
 pub(crate) struct Names {
@@ -14,13 +14,13 @@ pub(crate) struct Names {
     trace: Option<File>,
     fields: FxHashMap<(String, String), u32>,
     bytes: Vec<u8>,
-    block: Vec<u8>,
+    block: Block,
 }
 
 impl Names {
     pub(crate) fn create(folder: &Path, trace: Option<File>) -> io::Result<Names> {
         let rows = OpenOptions::new().append(true).create_new(true).open(folder.join(ROWS))?;
-        Ok(Names { rows, trace, fields: FxHashMap::default(), bytes: Vec::new(), block: Vec::new() })
+        Ok(Names { rows, trace, fields: FxHashMap::default(), bytes: Vec::new(), block: Block::default() })
     }
 
     /// Rows are in the file before this returns: records may refer to them at once.
@@ -30,8 +30,8 @@ impl Names {
             put_row(&mut self.bytes, row);
         }
         if let Some(trace) = &mut self.trace {
-            rows_block(&mut self.block, &self.bytes);
-            trace.write_all(&self.block)?;
+            self.block.rows(&self.bytes);
+            trace.write_all(self.block.bytes())?;
         }
         self.rows.write_all(&self.bytes)
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use recording::{PACKED, UNKNOWN_SEGMENT, packed_header, records_block};
+use recording::{Block, PACKED, UNKNOWN_SEGMENT, packed_header};
 use rustc_hash::FxHashMap;
 
 use crate::map::Filled;
@@ -18,7 +18,7 @@ pub(crate) struct Packed {
     /// The segment that each thread's records have come to.
     segments: Mutex<FxHashMap<u32, u64>>,
     /// Room for blocks that nobody uses now.
-    rooms: Mutex<Vec<Vec<u8>>>,
+    rooms: Mutex<Vec<Block>>,
 }
 
 impl Packed {
@@ -47,8 +47,8 @@ impl Packed {
             thread => segments().get(&thread).copied().unwrap_or_default(),
         };
         let mut block = rooms().pop().unwrap_or_default();
-        records_block(&mut block, chunk.thread, chunk.number, &mut segment, chunk.records);
-        let written = (&self.file).write_all(&block);
+        block.records(chunk.thread, chunk.number, &mut segment, chunk.records);
+        let written = (&self.file).write_all(block.bytes());
         rooms().push(block);
         if is_last {
             segments().remove(&chunk.thread);

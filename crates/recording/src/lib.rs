@@ -20,6 +20,6 @@ pub use convert::Converter;
 pub use follow::{Follow, Live, Recording};
 pub use layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, PACKED, ROWS, chunk_head};
 pub use options::{Options, OptionsError};
-pub use packed::{Keeper, PACKED_MAGIC, UNKNOWN_SEGMENT, packed_header, records_block, rows_block};
+pub use packed::{Block, Keeper, PACKED_MAGIC, UNKNOWN_SEGMENT, packed_header};
 pub use rows::{Row, put_row};
 pub use unpack::{Source, Unpacked};

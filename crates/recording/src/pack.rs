@@ -12,24 +12,30 @@ const NEW_HEAD: usize = HEADS - 1;
 /// Numbers behind the first whose differences have a length of their own; of a fourth all bytes are there.
 const SHORTENED: usize = 3;
 /// How many bytes a difference has, by the two bits that say so.
-const LENGTHS: [usize; 4] = [0, 2, 4, 8];
+pub(crate) type Lengths = [u8; 4];
+const LENGTHS: Lengths = [0, 1, 3, 8];
 /// Most numbers of a record.
 const LONGEST: usize = 5;
+/// Room for any record: two bytes and five numbers, the last of which may be followed by nothing of eight bytes.
+const ROOM: usize = 64;
 
-/// The two bits for a difference, by how many bits it needs.
-static CODES: [u8; 65] = {
-    let mut codes = [3; 65];
-    let mut bits = 0;
-    while bits <= 32 {
-        codes[bits] = match bits {
-            0 => 0,
-            1..=16 => 1,
-            _ => 2,
-        };
-        bits += 1;
-    }
-    codes
-};
+/// The lengths in traces of a version.
+pub(crate) fn lengths_of(version: u16) -> Lengths {
+    if version == 1 { [0, 2, 4, 8] } else { LENGTHS }
+}
+
+/// The two bits for a difference.
+#[inline(always)]
+fn code_of(difference: u64) -> usize {
+    // Without a branch: which it is changes from record to record.
+    usize::from(difference != 0) + usize::from(difference > 0xff) + usize::from(difference > 0xff_ffff)
+}
+
+/// How many bytes go with a code, without a look at memory.
+#[inline(always)]
+fn length_of(code: usize) -> usize {
+    (u32::from_le_bytes(LENGTHS) >> (8 * code)) as usize & 0xff
+}
 
 /// How many numbers a record has, by its operation; 0 if there is no such operation, or the chunk is at its end.
 static RECORD_LENGTHS: [u8; 64] = {
@@ -83,70 +89,84 @@ fn unfolded(difference: u64) -> u64 {
 }
 
 #[inline(always)]
-fn put(out: &mut [u8], at: usize, number: u64) {
-    out[at..at + 8].copy_from_slice(&number.to_le_bytes());
+fn put(room: &mut [u8; ROOM], at: usize, number: u64) {
+    // What a record takes ends before: the compiler need not ask.
+    let at = at.min(ROOM - 8);
+    room[at..at + 8].copy_from_slice(&number.to_le_bytes());
 }
 
-/// Appends the whole records that the numbers begin with; how many of them are events. Counts the segments that they begin,
-/// if they are all of one thread.
-pub(crate) fn pack(numbers: &[u64], segment: &mut u64, out: &mut Vec<u8>) -> u32 {
+/// How much room so many numbers may need, packed.
+pub(crate) fn most_bytes(numbers: usize) -> usize {
+    numbers * 10 + ROOM
+}
+
+/// What came of packing.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Count {
+    pub(crate) events: u32,
+    pub(crate) bytes: usize,
+}
+
+/// Packs the whole records that the numbers begin with into `out`, which has [`most_bytes`]. Counts the segments that they
+/// begin, if they are all of one thread.
+pub(crate) fn pack(numbers: &[u64], segment: &mut u64, out: &mut [u8]) -> Count {
     let mut seen = Seen::new();
     let mut events = 0;
-    let start = out.len();
-    // No number takes more than eight bytes, and no record more than two beside; eight are written at once.
-    out.resize(start + numbers.len() * 10 + 16, 0);
-    let mut at = start;
+    let mut segments = *segment;
+    let mut done = 0;
     let mut rest = numbers;
     while let Some(&head) = rest.first() {
         let operation = record::operation(head);
         let length = usize::from(RECORD_LENGTHS[usize::from(operation)]);
+        let Some(room) = out.get_mut(done..).and_then(|rest| rest.first_chunk_mut::<ROOM>()) else { break };
         if head == 0 || operation == record::END_OF_CHUNK || length > rest.len() {
             break;
         }
         let place = Seen::place(head);
         let known = seen.heads[place] == head;
         let mut codes = if known { place } else { NEW_HEAD } << (2 * SHORTENED);
-        let begin = at;
-        at += 2;
+        let mut at = 2;
         if !known {
             seen.heads[place] = head;
-            put(out, at, head);
+            put(room, at, head);
             at += 8;
         }
         if length == 0 {
             // It makes no sense, and neither does what is behind it. A reader counts it.
-            out[begin..begin + 2].copy_from_slice(&(codes as u16).to_le_bytes());
+            room[..2].copy_from_slice(&(codes as u16).to_le_bytes());
+            done += at;
             break;
         }
-        *segment = segment.wrapping_add(head >> 6 & 1);
+        segments = segments.wrapping_add(head >> 6 & 1);
         match operation {
-            record::SEGMENT => *segment = rest[1],
+            record::SEGMENT => segments = rest[1],
             record::WRITER => {}
             _ => events += 1,
         }
         for (index, &number) in rest[1..length].iter().enumerate() {
             if index == SHORTENED {
-                put(out, at, number);
+                put(room, at, number);
                 at += 8;
                 break;
             }
             let before = seen.before(operation, index);
             let difference = folded(number.wrapping_sub(*before));
             *before = number;
-            let code = CODES[64 - difference.leading_zeros() as usize];
-            put(out, at, difference);
-            at += LENGTHS[usize::from(code & 3)];
-            codes |= usize::from(code) << (2 * index);
+            let code = code_of(difference);
+            put(room, at, difference);
+            at += length_of(code);
+            codes |= code << (2 * index);
         }
-        out[begin..begin + 2].copy_from_slice(&(codes as u16).to_le_bytes());
+        room[..2].copy_from_slice(&(codes as u16).to_le_bytes());
+        done += at;
         rest = &rest[length..];
     }
-    out.truncate(at);
-    events
+    *segment = segments;
+    Count { events, bytes: done }
 }
 
 /// The numbers that were packed; `None` if the bytes make no sense.
-pub(crate) fn unpack(bytes: &[u8], numbers: &mut Vec<u64>) -> Option<()> {
+pub(crate) fn unpack(bytes: &[u8], lengths: Lengths, numbers: &mut Vec<u64>) -> Option<()> {
     let mut seen = Seen::new();
     let mut rest = bytes;
     numbers.clear();
@@ -173,7 +193,7 @@ pub(crate) fn unpack(bytes: &[u8], numbers: &mut Vec<u64>) -> Option<()> {
                 numbers.push(take(&mut rest, 8)?);
                 break;
             }
-            let difference = take(&mut rest, LENGTHS[codes >> (2 * index) & 3])?;
+            let difference = take(&mut rest, usize::from(lengths[codes >> (2 * index) & 3]))?;
             let before = seen.before(operation, index);
             *before = before.wrapping_add(unfolded(difference));
             numbers.push(*before);
@@ -229,15 +249,46 @@ mod tests {
         numbers
     }
 
+    /// Packs into bytes that had something else before.
+    fn packed(numbers: &[u64], segment: &mut u64, bytes: &mut Vec<u8>) -> u32 {
+        bytes.clear();
+        bytes.resize(most_bytes(numbers.len()), 0xa5);
+        let Count { events, bytes: length } = pack(numbers, segment, bytes);
+        bytes.truncate(length);
+        events
+    }
+
+    #[test]
+    fn lengths_are_what_the_bits_say() {
+        for bits in 0..64 {
+            for difference in [(1u64 << bits) - 1, 1 << bits, 1 << bits | 1] {
+                let length = length_of(code_of(difference));
+                let needed = (64 - difference.leading_zeros() as usize).div_ceil(8);
+                assert_eq!(Some(length), LENGTHS.iter().map(|one| usize::from(*one)).find(|one| *one >= needed));
+            }
+        }
+    }
+
+    /// Traces of the first version are still read: a read of object 5, whose number has two bytes there.
+    #[test]
+    fn the_first_version_is_read() {
+        let head = u64::from(record::FIELD) | 7 << 32;
+        let mut bytes = (((NEW_HEAD << 6) | 1) as u16).to_le_bytes().to_vec();
+        bytes.extend(head.to_le_bytes());
+        bytes.extend([10, 0]);
+        let mut again = Vec::new();
+        assert_eq!(unpack(&bytes, lengths_of(1), &mut again), Some(()));
+        assert_eq!(again, [head, 5]);
+    }
+
     #[test]
     fn records_survive() {
         let (mut bytes, mut again) = (Vec::new(), Vec::new());
         for seed in 1..200 {
             let numbers = records(seed);
-            bytes.clear();
             let mut segment = 0;
-            let events = pack(&numbers, &mut segment, &mut bytes);
-            assert_eq!(unpack(&bytes, &mut again), Some(()));
+            let events = packed(&numbers, &mut segment, &mut bytes);
+            assert_eq!(unpack(&bytes, LENGTHS, &mut again), Some(()));
             assert_eq!(again, numbers);
             let mut at = 0;
             let (mut counted, mut segments) = (0, 0);
@@ -266,9 +317,8 @@ mod tests {
             (&[acquire, 1, 2, 60, 9], &[acquire, 1, 2, 60], 1),
             (&[], &[], 0),
         ] {
-            bytes.clear();
-            assert_eq!(pack(numbers, &mut 0, &mut bytes), events);
-            assert_eq!(unpack(&bytes, &mut again), Some(()));
+            assert_eq!(packed(numbers, &mut 0, &mut bytes), events);
+            assert_eq!(unpack(&bytes, LENGTHS, &mut again), Some(()));
             assert_eq!(again, kept);
         }
     }
@@ -284,7 +334,7 @@ mod tests {
                     (state >> 56) as u8
                 })
                 .collect();
-            let _ = unpack(&bytes, &mut again);
+            let _ = unpack(&bytes, lengths_of((seed % 2) as u16 + 1), &mut again);
         }
     }
 }

@@ -12,14 +12,14 @@ use rustc_hash::FxHashSet;
 
 use crate::follow::{Recording, note};
 use crate::layout::{CHUNK_HEAD, EVENTS, PACKED, ROWS};
-use crate::pack::pack;
+use crate::pack::{Count, most_bytes, pack};
 use crate::raw::{Found, RawChunk, chunk_at, open, read_all, to_numbers, whole_records};
 use crate::rows::{Row, RowsFile};
 use crate::unpack;
 
 /// The first bytes of every trace of this form.
 pub const PACKED_MAGIC: [u8; 8] = *b"\x93FIR\r\n\x1a\n";
-pub(crate) const VERSION: u16 = 1;
+pub(crate) const VERSION: u16 = 2;
 /// Magic, version, and six bytes that are 0 today.
 pub(crate) const HEADER: usize = 16;
 /// Opens every block, so that one can be found again behind damaged bytes.
@@ -109,44 +109,63 @@ pub fn packed_header() -> [u8; HEADER] {
     header
 }
 
-/// Makes a block whose payload `fill` appends, in the place of what is in `out`.
-fn block(out: &mut Vec<u8>, head: Head, fill: impl FnOnce(&mut Vec<u8>) -> u32) -> u32 {
-    out.clear();
-    out.extend_from_slice(&MARKER);
-    out.extend_from_slice(&[head.kind.code(), 0, 0, 0]);
-    out.extend_from_slice(&head.thread.to_le_bytes());
-    out.extend_from_slice(&[0; 12]);
-    out.extend_from_slice(&head.number.to_le_bytes());
-    out.extend_from_slice(&head.segment.to_le_bytes());
-    let events = fill(out);
-    let length = (out.len() - BLOCK_HEAD) as u32;
-    out[12..16].copy_from_slice(&events.to_le_bytes());
-    out[16..20].copy_from_slice(&length.to_le_bytes());
-    let sum = checksum(out);
-    out[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
-    let check = check(out);
-    out[CHECK..CHECK + 3].copy_from_slice(&check);
-    events
+/// Room for a block, one after the other. What was there before is written over, and not emptied first, which would cost a
+/// tenth of what packing does.
+#[derive(Default)]
+pub struct Block {
+    room: Vec<u8>,
+    length: usize,
 }
 
-/// A block of the records that a chunk has; how many events they are. `segment` is the thread's before them, and then the one
-/// after them.
-pub fn records_block(out: &mut Vec<u8>, thread: u32, number: u64, segment: &mut u64, records: &[u64]) -> u32 {
-    let head = Head { kind: Kind::Records, thread, events: 0, length: 0, number, segment: *segment };
-    block(out, head, |out| pack(records, segment, out))
-}
+impl Block {
+    /// The block that was made last.
+    pub fn bytes(&self) -> &[u8] {
+        &self.room[..self.length]
+    }
 
-/// A block of rows, as [`put_row`](crate::put_row) makes them.
-pub fn rows_block(out: &mut Vec<u8>, rows: &[u8]) {
-    let head = Head { kind: Kind::Rows, thread: 0, events: 0, length: 0, number: 0, segment: 0 };
-    block(out, head, |out| {
-        out.extend_from_slice(rows);
-        0
-    });
-}
+    /// Makes a block whose payload, of so many bytes at most, `fill` writes. How many events it has.
+    fn make(&mut self, head: Head, most: usize, fill: impl FnOnce(&mut [u8]) -> Count) -> u32 {
+        if self.room.len() < BLOCK_HEAD + most {
+            self.room.resize(BLOCK_HEAD + most, 0);
+        }
+        let (begin, payload) = self.room.split_at_mut(BLOCK_HEAD);
+        let Count { events, bytes } = fill(payload);
+        self.length = BLOCK_HEAD + bytes;
+        begin.fill(0);
+        begin[..4].copy_from_slice(&MARKER);
+        begin[4] = head.kind.code();
+        begin[8..12].copy_from_slice(&head.thread.to_le_bytes());
+        begin[12..16].copy_from_slice(&events.to_le_bytes());
+        begin[16..20].copy_from_slice(&(bytes as u32).to_le_bytes());
+        begin[24..32].copy_from_slice(&head.number.to_le_bytes());
+        begin[32..40].copy_from_slice(&head.segment.to_le_bytes());
+        let sum = checksum(self.bytes());
+        self.room[SUM..SUM + 4].copy_from_slice(&sum.to_le_bytes());
+        let check = check(&self.room);
+        self.room[CHECK..CHECK + 3].copy_from_slice(&check);
+        events
+    }
 
-fn end_block(out: &mut Vec<u8>) {
-    block(out, Head { kind: Kind::End, thread: 0, events: 0, length: 0, number: 0, segment: 0 }, |_| 0);
+    /// A block of the records that a chunk has; how many events they are. `segment` is the thread's before them, and then the
+    /// one after them.
+    pub fn records(&mut self, thread: u32, number: u64, segment: &mut u64, records: &[u64]) -> u32 {
+        let head = Head { kind: Kind::Records, thread, events: 0, length: 0, number, segment: *segment };
+        self.make(head, most_bytes(records.len()), |out| pack(records, segment, out))
+    }
+
+    /// A block of rows, as [`put_row`](crate::put_row) makes them.
+    pub fn rows(&mut self, rows: &[u8]) {
+        let head = Head { kind: Kind::Rows, thread: 0, events: 0, length: 0, number: 0, segment: 0 };
+        self.make(head, rows.len(), |out| {
+            out[..rows.len()].copy_from_slice(rows);
+            Count { events: 0, bytes: rows.len() }
+        });
+    }
+
+    fn end(&mut self) {
+        let head = Head { kind: Kind::End, thread: 0, events: 0, length: 0, number: 0, segment: 0 };
+        self.make(head, 0, |_| Count { events: 0, bytes: 0 });
+    }
 }
 
 /// Looks after a trace that an agent writes itself: where it is to be, what it says about itself, and that it becomes whole.
@@ -198,9 +217,9 @@ impl Keeper {
             }
         }
         if about.ended {
-            let mut end = Vec::new();
-            end_block(&mut end);
-            file.write_all(&end)?;
+            let mut end = Block::default();
+            end.end();
+            file.write_all(end.bytes())?;
         }
         about.broken = u64::from(self.rows.is_damaged());
         Ok(about)
@@ -222,10 +241,10 @@ fn add(trace: &mut File, events: &File, chunk: &RawChunk) -> io::Result<u32> {
         bytes.truncate(whole.longs * 8);
         numbers.truncate(whole.longs);
     }
-    let mut block = Vec::new();
-    let made = records_block(&mut block, chunk.thread, chunk.number, &mut { UNKNOWN_SEGMENT }, &numbers);
+    let mut block = Block::default();
+    let made = block.records(chunk.thread, chunk.number, &mut { UNKNOWN_SEGMENT }, &numbers);
     if !numbers.is_empty() {
-        trace.write_all(&block)?;
+        trace.write_all(block.bytes())?;
     }
     Ok(made)
 }

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::convert::Converter;
-use crate::pack::unpack;
+use crate::pack::{Lengths, lengths_of, unpack};
 use crate::packed::{BLOCK_HEAD, HEADER, Head, Kind, MARKER, PACKED_MAGIC, UNKNOWN_SEGMENT, VERSION, is_whole};
 use crate::rows::take_rows;
 
@@ -165,6 +165,8 @@ enum Step {
 /// A trace of the recorded form, as a reader of its binary form.
 pub struct Unpacked {
     source: Source,
+    /// How numbers are packed in it.
+    lengths: Lengths,
     converter: Option<Converter>,
     steps: std::vec::IntoIter<Step>,
     is_closed: bool,
@@ -226,6 +228,7 @@ impl Unpacked {
         let steps: Vec<Step> = steps.into_iter().map(|(_, step)| step).collect();
         Ok(Unpacked {
             source,
+            lengths: lengths_of(found),
             converter: Some(converter),
             steps: steps.into_iter(),
             is_closed,
@@ -244,7 +247,7 @@ impl Unpacked {
             Some(Step::Block(place)) => {
                 let head = place.head;
                 let is_whole = self.source.block(&place, &mut self.block)?
-                    && unpack(&self.block[BLOCK_HEAD..], &mut self.numbers).is_some();
+                    && unpack(&self.block[BLOCK_HEAD..], self.lengths, &mut self.numbers).is_some();
                 if is_whole {
                     if self.has_damage && head.thread != 0 && head.segment != UNKNOWN_SEGMENT {
                         converter.set_segment(head.thread, head.segment);

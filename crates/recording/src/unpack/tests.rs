@@ -8,7 +8,7 @@ use trace::{Action, Reader};
 
 use super::*;
 use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, PACKED, ROWS, chunk_head};
-use crate::packed::{Keeper, packed_header, records_block, rows_block};
+use crate::packed::{Block, Keeper, packed_header};
 use crate::{Follow, Row, put_row, record};
 
 const SIZE: usize = 4096;
@@ -89,14 +89,14 @@ fn write_folder(folder: &Path, chunks: &[Chunk]) {
 
 fn packed(chunks: &[&Chunk]) -> Vec<u8> {
     let mut all = packed_header().to_vec();
-    let mut block = Vec::new();
-    rows_block(&mut block, &bytes_of(&rows()));
-    all.extend_from_slice(&block);
+    let mut block = Block::default();
+    block.rows(&bytes_of(&rows()));
+    all.extend_from_slice(block.bytes());
     let mut segments: FxHashMap<u32, u64> = FxHashMap::default();
     for chunk in chunks {
         let segment = segments.entry(chunk.thread).or_default();
-        records_block(&mut block, chunk.thread, chunk.number, segment, &chunk.records);
-        all.extend_from_slice(&block);
+        block.records(chunk.thread, chunk.number, segment, &chunk.records);
+        all.extend_from_slice(block.bytes());
     }
     all
 }
@@ -229,7 +229,7 @@ fn damage_costs_one_block() {
 #[test]
 fn what_a_newer_version_wrote_is_refused() {
     let mut newer = packed_header().to_vec();
-    newer[8] = 2;
+    newer[8] += 1;
     let refused = Unpacked::new(Source::Bytes(newer)).err().map(|error| error.to_string());
     assert!(refused.is_some_and(|message| message.contains("use a newer fissure")));
 }
