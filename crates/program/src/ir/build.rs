@@ -3,7 +3,7 @@
 use classfile::{Access, Bootstrap, Code, Error};
 use location::{MethodName, Names, Symbol};
 use rustc_hash::FxHashSet;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::blocks::{Blocks, discover};
 use super::liveness::Liveness;
@@ -103,7 +103,7 @@ impl Building<'_> {
             [only] => {
                 let mut state = self.state_from(*only).clone();
                 if only.exceptional {
-                    state.stack = vec![self.translator.caught(pc)];
+                    state.stack = smallvec![self.translator.caught(pc)];
                 }
                 state
             }
@@ -134,7 +134,7 @@ impl Building<'_> {
             return Err(Error::BadCode { pc, reason: "a block is reached from nowhere" });
         };
         let model = self.state_from(*seen).clone();
-        let mut state = State { locals: vec![None; model.locals.len()], stack: Vec::new() };
+        let mut state = State { locals: smallvec![None; model.locals.len()], stack: SmallVec::new() };
         for (slot, held) in model.locals.iter().enumerate() {
             if !liveness.is_live(number, slot) {
                 continue;

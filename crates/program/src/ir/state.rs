@@ -1,17 +1,26 @@
 //! Locals and operand stack while code is translated.
 
 use classfile::{Error, StackOp};
+use smallvec::SmallVec;
 
 use super::{Value, ValueType};
 
 /// More operands than any verifiable method has.
 const MAX_STACK: usize = 65_536;
 
-/// What each local and each stack slot holds. A `long` or `double` is one entry of the stack.
-#[derive(Clone, Default)]
+/// What each local and each stack slot holds. A `long` or `double` is one entry of the stack. Each block has two of
+/// these, so that few have memory of their own.
+#[derive(Default)]
 pub(super) struct State {
-    pub(super) locals: Vec<Option<Value>>,
-    pub(super) stack: Vec<Value>,
+    pub(super) locals: SmallVec<[Option<Value>; 8]>,
+    pub(super) stack: SmallVec<[Value; 4]>,
+}
+
+impl Clone for State {
+    fn clone(&self) -> State {
+        // Whole slices: a copy of such a vector goes element by element.
+        State { locals: SmallVec::from_slice(&self.locals), stack: SmallVec::from_slice(&self.stack) }
+    }
 }
 
 impl State {

@@ -5,6 +5,7 @@ use std::ops::Range;
 use classfile::{ArrayKind, CallKind, Code, Constant, Error, Kind, Operation, parse_field, parse_method, split_method};
 use location::{ClassName, Names, Symbol};
 use rustc_hash::FxHashSet;
+use smallvec::{SmallVec, smallvec};
 
 use super::build::Source;
 use super::state::State;
@@ -82,7 +83,7 @@ impl<'t> Translator<'t> {
     pub(super) fn parameters(&mut self) -> Result<State, Error> {
         let descriptor = parse_method(self.names.text(self.source.method.descriptor), self.names)
             .ok_or(Error::BadCode { pc: 0, reason: "malformed descriptor" })?;
-        let mut state = State { locals: vec![None; usize::from(self.code.max_locals)], stack: Vec::new() };
+        let mut state = State { locals: smallvec![None; usize::from(self.code.max_locals)], stack: SmallVec::new() };
         let mut types = Vec::new();
         if !self.source.access.is_static() {
             types.push(ValueType::Reference(self.source.method.class));

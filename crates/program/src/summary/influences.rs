@@ -173,15 +173,47 @@ impl Gathering {
         }
         if self.first.is_empty() && self.all.is_empty() {
             self.first = more.clone();
-        } else {
-            more.iter().for_each(|influence| self.add(*influence));
+            return;
+        }
+        self.open();
+        let room = MAX_INFLUENCES - self.all.len();
+        match (self.all.last(), more.first()) {
+            (Some(last), Some(next)) if last.root >= next.root => self.merge(more, room),
+            _ => self.all.extend_from_slice(&more[..more.len().min(room)]),
+        }
+    }
+
+    /// Adds what comes between, as far as there is room.
+    fn merge(&mut self, more: &[Influence], mut room: usize) {
+        let own: SmallVec<[Influence; MAX_INFLUENCES]> = SmallVec::from_slice(&self.all);
+        let mut own = own.iter().peekable();
+        self.all.clear();
+        for influence in more {
+            while let Some(before) = own.next_if(|own| own.root < influence.root) {
+                self.all.push(*before);
+            }
+            match own.next_if(|own| own.root == influence.root) {
+                Some(same) => self.all.push(Influence { ended: same.ended.union(influence.ended), ..*same }),
+                None if room > 0 => {
+                    self.all.push(*influence);
+                    room -= 1;
+                }
+                None => {}
+            }
+        }
+        self.all.extend(own.copied());
+    }
+
+    /// Puts the first set among the others.
+    #[inline]
+    fn open(&mut self) {
+        if !self.first.is_empty() {
+            self.all.extend_from_slice(&std::mem::take(&mut self.first));
         }
     }
 
     pub(super) fn add(&mut self, influence: Influence) {
-        if !self.first.is_empty() {
-            self.all.extend_from_slice(&std::mem::take(&mut self.first));
-        }
+        self.open();
         // They mostly come in order.
         if self.all.last().is_none_or(|last| last.root < influence.root) {
             if self.all.len() < MAX_INFLUENCES {
@@ -196,13 +228,13 @@ impl Gathering {
         }
     }
 
-    pub(super) fn finish(self) -> Influences {
-        if self.all.is_empty() { self.first } else { Influences::of(&self.all) }
+    pub(super) fn finish(&mut self) -> Influences {
+        if self.all.is_empty() { std::mem::take(&mut self.first) } else { Influences::of(&self.all) }
     }
 
     /// The same, of sets that many are likely to have.
-    pub(super) fn finish_among(self, sets: &mut Sets) -> Influences {
-        if self.all.is_empty() { self.first } else { sets.of(&self.all) }
+    pub(super) fn finish_among(&mut self, sets: &mut Sets) -> Influences {
+        if self.all.is_empty() { std::mem::take(&mut self.first) } else { sets.of(&self.all) }
     }
 }
 
@@ -253,6 +285,22 @@ mod tests {
         assert!(make(&mut sets, 2).is_same(&one));
         assert!(make(&mut sets, 3) != one);
         assert!(make(&mut Sets::default(), 2) == one);
+    }
+
+    #[test]
+    fn sets_are_gathered_as_their_parts_are() {
+        let sets = [vec![4, 5, 9], (0..20).map(|number| number * 3).collect(), (0..30).collect(), vec![1, 2]];
+        for order in [[0, 1, 2, 3], [3, 0, 2, 1], [1, 0, 3, 2], [2, 3, 1, 0]] {
+            let (mut whole, mut parts) = (Gathering::default(), Gathering::default());
+            for set in order.map(|number: usize| &sets[number]) {
+                let mut one = Gathering::default();
+                set.iter().for_each(|access| one.add(influence(*access, 1 << set.len())));
+                let one = one.finish();
+                whole.add_all(&one);
+                one.iter().for_each(|influence| parts.add(*influence));
+            }
+            assert_eq!(whole.finish(), parts.finish());
+        }
     }
 
     #[test]
