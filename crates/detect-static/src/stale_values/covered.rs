@@ -127,8 +127,7 @@ impl Looking<'_> {
     }
 
     fn is_removal(&self, place: &Place) -> bool {
-        let summary = self.whole.summaries.summary(place.method);
-        summary.is_some_and(|summary| summary.accesses[place.access.index()].is_removal)
+        self.access_at(place).is_some_and(|access| access.is_removal)
     }
 
     pub(super) fn cover(&self) -> Cover<'_> {

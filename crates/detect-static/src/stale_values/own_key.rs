@@ -12,10 +12,9 @@ impl Looking<'_> {
         stale.variable == stale.written
             && self.is_keyed_by_thread(&self.access(stale.read).spot)
             && self.is_keyed_by_thread(&write.spot)
-            && writers.iter().all(|place| {
-                let summary = self.whole.summaries.summary(place.method);
-                summary.is_some_and(|summary| self.is_keyed_by_thread(&summary.accesses[place.access.index()].spot))
-            })
+            && writers
+                .iter()
+                .all(|place| self.access_at(place).is_some_and(|access| self.is_keyed_by_thread(&access.spot)))
     }
 
     fn is_keyed_by_thread(&self, spot: &Spot) -> bool {

@@ -121,6 +121,11 @@ impl Looking<'_> {
         &self.summary.accesses[access.index()]
     }
 
+    /// The access at a place of some method.
+    pub(super) fn access_at(&self, place: &Place) -> Option<&Access> {
+        self.whole.summaries.summary(place.method)?.accesses.get(place.access.index())
+    }
+
     pub(super) fn variable(&self, access: &Access) -> Option<Variable> {
         Variable::of(self.whole.program, access).or_else(|| self.given(access))
     }

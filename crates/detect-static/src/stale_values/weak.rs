@@ -295,13 +295,9 @@ impl Looking<'_> {
     }
 
     fn is_compared_and_set(&self, variable: Variable) -> bool {
-        self.whole.variables.writers(variable).iter().any(|place| {
-            let summary = self.whole.summaries.summary(place.method);
-            let access = summary.and_then(|summary| summary.accesses.get(place.access.index()));
-            access.is_some_and(|access| {
-                operation(self.whole, &access.spot)
-                    .is_some_and(|name| name.contains("ompareAndSet") || name.contains("ompareAndExchange"))
-            })
+        self.whole.variables.writers(variable).iter().filter_map(|place| self.access_at(place)).any(|access| {
+            operation(self.whole, &access.spot)
+                .is_some_and(|name| name.contains("ompareAndSet") || name.contains("ompareAndExchange"))
         })
     }
 
@@ -335,9 +331,8 @@ impl Looking<'_> {
             && !self.access(stale.write).is_keyed
             && takes(&self.access(stale.write).spot)
             && self.whole.variables.writers(stale.variable).iter().all(|place| {
-                let summary = self.whole.summaries.summary(place.method);
-                let access = summary.and_then(|summary| summary.accesses.get(place.access.index()));
-                access.is_some_and(|access| !takes(&access.spot) || access.spot == self.access(stale.write).spot)
+                self.access_at(place)
+                    .is_some_and(|access| !takes(&access.spot) || access.spot == self.access(stale.write).spot)
             })
     }
 
@@ -351,10 +346,12 @@ impl Looking<'_> {
         is_late(write)
             && self.is_unlocked(self.access(stale.read))
             && self.is_unlocked(write)
-            && self.whole.variables.writers(stale.written).iter().all(|place| {
-                let summary = self.whole.summaries.summary(place.method);
-                summary.is_some_and(|summary| is_late(&summary.accesses[place.access.index()]))
-            })
+            && self
+                .whole
+                .variables
+                .writers(stale.written)
+                .iter()
+                .all(|place| self.access_at(place).is_some_and(is_late))
     }
 
     /// Whether a field is looked at, and written because of that, with no lock around either; other than to keep the
