@@ -36,7 +36,7 @@ impl Looking<'_> {
                 stale.variable == stale.written
                     && (self.is_registered(stale)
                         || self.is_mark(stale.variable) && !self.is_asked_in_loop(read, write)
-                        || is_compared(stale.read, write)
+                        || is_compared(stale.read, write) && self.is_number(stale.variable)
                         || write.is_removal && self.is_asked_further(read, write)
                         || self.is_counted_because(write)
                         || self.is_taken_if_any(read, write)
@@ -66,15 +66,14 @@ impl Looking<'_> {
             && !self.is_far_away(stale.write)
     }
 
-    /// Whether the call that writes looks at the variable by itself, and moves it by what it is given.
+    /// Whether the section that writes looks at the variable again, and moves it by what was worked out before.
     fn is_moved_there(&self, stale: &Stale, write: &Access) -> bool {
         write.value.iter().any(|influence| match influence.root {
             Root::Access(other) => {
-                let other = self.access(other);
-                self.is_away(stale.write)
-                    && other.event == write.event
-                    && other.event != self.access(stale.read).event
-                    && self.variable(other) == Some(stale.variable)
+                other != stale.read
+                    && !influence.ended.contains(stale.second)
+                    && self.access(other).held.contains(stale.second)
+                    && self.variable(self.access(other)) == Some(stale.variable)
             }
             Root::Parameter(_) => false,
         })
