@@ -30,7 +30,6 @@ public final class Fissure {
     static final int THREAD_END = 41;
     static final int START = 42;
     static final int JOIN = 43;
-    static final int ARRIVE = 44;
     static final int LEAVE = 45;
     static final int UNIT_BEGIN = 46;
     static final int UNIT_END = 47;
@@ -42,6 +41,7 @@ public final class Fissure {
     static final int NEW = 53;
     /** The lock that the thread took last is left. */
     static final int RELEASE_LAST = 54;
+    static final int ARRIVE = 55;
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
 
