@@ -18,6 +18,7 @@
 mod again;
 mod chain;
 mod explain;
+mod follow;
 mod moved;
 pub(crate) mod paper;
 mod rules;
