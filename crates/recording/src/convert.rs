@@ -1,6 +1,6 @@
 //! Records and rows in, a binary trace out.
 
-use std::io::{self, Write};
+use std::io;
 
 use trace::{StreamWriter, ThreadEvents, ThreadId};
 
@@ -46,14 +46,6 @@ impl Converter {
     /// The trace's bytes since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.writer.output())
-    }
-
-    /// Writes the trace's bytes since the last call.
-    pub fn write_to(&mut self, output: &mut impl Write) -> io::Result<()> {
-        let made = self.writer.output();
-        output.write_all(made)?;
-        made.clear();
-        Ok(())
     }
 
     /// Ends the trace; what was not yet taken.
