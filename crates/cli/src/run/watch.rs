@@ -84,7 +84,7 @@ impl Watch {
     fn follow(&self, mut follow: Follow, sender: &SyncSender<io::Result<Vec<Piece>>>) -> Recording {
         loop {
             // Asked before the files are read, so that nothing is written after the last look.
-            let is_over = self.is_over.load(Ordering::SeqCst);
+            let is_over = self.is_over.load(Ordering::SeqCst) || follow.about().ended;
             let more = match follow.poll() {
                 Ok(more) => more,
                 Err(error) => {
@@ -97,7 +97,7 @@ impl Watch {
             if !pieces.is_empty() && sender.send(Ok(pieces)).is_err() {
                 return Recording::default();
             }
-            if !more && (is_over || follow.about().ended) {
+            if !more && is_over {
                 return follow.about().clone();
             }
             if !more {
