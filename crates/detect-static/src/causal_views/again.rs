@@ -1,8 +1,11 @@
 //! Torn reads of one variable: two elements of one container or array that another section changes together, or two looks
 //! at one reference whose object is replaced as a whole.
 
+use location::Symbol;
 use program::model::State;
-use program::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Origin, Sources, Start};
+use program::outline::{
+    Action, Argument, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Sources, Start,
+};
 use program::summary::{Access, AccessId, Influence, Met, Root, Spot};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
@@ -14,6 +17,9 @@ use crate::threads::{is_shared, run_at_once};
 
 /// More sections that change two elements of the same than this are not kept.
 const MAX_DOUBLE: usize = 8;
+
+/// More reads of one object behind a reference than this are not asked.
+const MAX_PARTS: usize = 4;
 
 /// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees. A volatile field of an
 /// object is looked at twice with no lock around: what it refers to may be replaced when nobody looks, as at the beginning.
@@ -228,11 +234,19 @@ impl Asking<'_> {
         if first == second || a.event == b.event || !self.are_held_apart(first, second) {
             return None;
         }
-        let (one, other) = (self.parts_of(a.event, b.event), self.parts_of(b.event, a.event));
+        let (mut one, mut other) = (self.parts_of(a.event, b.event), self.parts_of(b.event, a.event));
+        let (by_first, by_second) = (self.led_to(a), self.led_to(b));
+        one.extend(by_first.iter().map(|(_, part)| part));
+        other.extend(by_second.iter().map(|(_, part)| part));
         if !one.iter().any(|part| other.iter().any(|another| part != another)) {
             return None;
         }
-        let met = self.meeting(self.method, first, second)?;
+        let reads = |look: AccessId, found: &[(AccessId, Symbol)]| -> Vec<AccessId> {
+            std::iter::once(look).chain(found.iter().map(|(read, _)| *read)).take(MAX_PARTS).collect()
+        };
+        let (mine, others) = (reads(first, &by_first), reads(second, &by_second));
+        let mut pairs = mine.iter().flat_map(|one| others.iter().map(move |other| (*one, *other)));
+        let met = pairs.find_map(|(one, other)| self.meeting(self.method, one, other))?;
         let is_open = !self.is_covered(a, b, variable);
         let writers = self.whole.variables.writers(variable);
         let writer = writers.iter().find(|writer| run_at_once(self.whole, self.method, writer.method))?;
@@ -274,7 +288,7 @@ impl Asking<'_> {
 
     /// What is asked of the object that one event yields, and not another one, if it never changes: the names of methods
     /// and fields.
-    fn parts_of(&self, event: EventId, other: EventId) -> Vec<location::Symbol> {
+    fn parts_of(&self, event: EventId, other: EventId) -> Vec<Symbol> {
         let is_from = |sources: &Sources| {
             let has = |wanted: EventId| sources.iter().any(|source| source.origin == Origin::Event(wanted));
             has(event) && !has(other)
@@ -291,6 +305,25 @@ impl Asking<'_> {
             _ => None,
         });
         parts.collect()
+    }
+
+    /// What the call that looks at a reference goes on to read of the object behind it, each with the part of the object that
+    /// leads there.
+    fn led_to(&self, look: &Access) -> Vec<(AccessId, Symbol)> {
+        let object = match look.member {
+            Member::Static(field) => Name::start(Start::Static(field)),
+            Member::Field(field) => look.base.then(&[NameStep::Field(field)]),
+            Member::Elements | Member::State(_) => return Vec::new(),
+        };
+        let reads =
+            self.summary.accesses.iter().enumerate().filter(|(_, access)| {
+                !access.is_write && access.event == look.event && access.base.start == object.start
+            });
+        let found = reads.filter_map(|(index, access)| match access.base.steps.strip_prefix(&*object.steps)? {
+            [NameStep::Field(part), ..] => Some((AccessId(index as u32), part.name)),
+            _ => None,
+        });
+        found.collect()
     }
 
     /// Whether something is held over both that all writers need.
