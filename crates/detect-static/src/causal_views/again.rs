@@ -2,7 +2,7 @@
 //! at one reference whose object is replaced as a whole.
 
 use program::model::State;
-use program::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Origin, Sources, Start};
+use program::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Origin, Outline, Sources, Start};
 use program::summary::{Access, AccessId, Influence, Met, Root, Spot};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
@@ -14,6 +14,9 @@ use crate::threads::{is_shared, run_at_once};
 
 /// More sections that change two elements of the same than this are not kept.
 const MAX_DOUBLE: usize = 8;
+
+/// Calls further down than this are not looked into.
+const MAX_DEPTH: usize = 3;
 
 /// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees. A volatile field of an
 /// object is looked at twice with no lock around: what it refers to may be replaced when nobody looks, as at the beginning.
@@ -228,7 +231,12 @@ impl Asking<'_> {
         if first == second || a.event == b.event || !self.are_held_apart(first, second) {
             return None;
         }
-        let (one, other) = (self.parts_of(a.event, b.event), self.parts_of(b.event, a.event));
+        let parts = |own: &Access, other: &Access| {
+            let mut parts = self.parts_of(own.event, other.event);
+            parts.extend(self.parts_below(self.method, own.event, &own.spot, MAX_DEPTH));
+            parts
+        };
+        let (one, other) = (parts(a, b), parts(b, a));
         if !one.iter().any(|part| other.iter().any(|another| part != another)) {
             return None;
         }
@@ -272,6 +280,47 @@ impl Asking<'_> {
         first.event != second.event && one.len() == other.len() && differ
     }
 
+    /// The same where a call asks for a part and yields that: `private Rate rate() { return current().rates().get(name); }`.
+    fn parts_below(&self, method: MethodId, event: EventId, spot: &Spot, depth: usize) -> Vec<location::Symbol> {
+        let whole = self.whole;
+        let outline = whole.summaries.outline(method).filter(|_| depth > 0);
+        let Some(Action::Call { kind, method: called, .. }) =
+            outline.map(|outline| &outline.events[event.index()].action)
+        else {
+            return Vec::new();
+        };
+        let targets = whole.calls.targets(whole.program, *kind, *called);
+        let [target] = targets.known() else { return Vec::new() };
+        let (Some(outline), Some(summary)) = (whole.summaries.outline(*target), whole.summaries.summary(*target))
+        else {
+            return Vec::new();
+        };
+        let Some(own) = summary.accesses.iter().position(|access| access.spot == *spot && !access.is_write) else {
+            return Vec::new();
+        };
+        let (own, root) = (&summary.accesses[own], Root::Access(AccessId(own as u32)));
+        if !summary.result.iter().any(|influence| influence.root == root) {
+            return Vec::new();
+        }
+        let program = whole.program;
+        let is_it = |sources: &Sources| sources.iter().any(|source| source.origin == Origin::Event(own.event));
+        let parts = outline.events.iter().enumerate().filter_map(|(index, part)| match &part.action {
+            Action::Call { method, arguments, .. } => arguments
+                .first()
+                .filter(|object| is_it(&object.sources) && program.is_value_class(method.class))
+                .map(|_| (index, method.name)),
+            Action::Read { member: Member::Field(field), address, .. } => {
+                (is_it(address) && program.is_value_class(field.class)).then_some((index, field.name))
+            }
+            _ => None,
+        });
+        // Where it is that, or something in it, that the method yields.
+        let parts = parts.filter(|(index, _)| is_yielded(outline, Object::Event(EventId(*index as u32))));
+        let mut parts: Vec<location::Symbol> = parts.map(|(_, name)| name).collect();
+        parts.extend(self.parts_below(*target, own.event, spot, depth - 1));
+        parts
+    }
+
     /// What is asked of the object that one event yields, and not another one, if it never changes: the names of methods
     /// and fields.
     fn parts_of(&self, event: EventId, other: EventId) -> Vec<location::Symbol> {
@@ -302,4 +351,18 @@ impl Asking<'_> {
             Relation::of(first, lock).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
         })
     }
+}
+
+/// Whether a method returns an object, or what a call has got out of it.
+fn is_yielded(outline: &Outline, object: Object) -> bool {
+    let is_got = |returned: &Object| match returned {
+        Object::Event(event) => match &outline.events[event.index()].action {
+            Action::Call { arguments, .. } => {
+                arguments.first().is_some_and(|receiver| receiver.objects.contains(&object))
+            }
+            _ => false,
+        },
+        _ => false,
+    };
+    outline.returned.contains(&object) || outline.returned.iter().any(is_got)
 }
