@@ -98,6 +98,14 @@ impl WrappedLock {
         WrappedLock { start: Start::Parameter(0), steps: field.map(Step::Field).into_iter().collect(), key: None }
     }
 
+    /// The parameter that is the lock itself.
+    pub(crate) fn given(&self) -> Option<u16> {
+        match self.start {
+            Start::Parameter(position) if self.steps.is_empty() && self.key.is_none() => Some(position),
+            _ => None,
+        }
+    }
+
     /// Whether there is one for each key.
     pub(crate) fn is_keyed(&self) -> bool {
         self.key.is_some()
@@ -192,6 +200,7 @@ impl Wrappers {
                 Some(Returned::Parameter(position)) => HandsOut::Parameter(position),
                 Some(Returned::New(class)) if wrappers.closes(program, class) => HandsOut::Closeable,
                 Some(Returned::Function(method)) if wrappers.gives_back(program, method) => HandsOut::Function,
+                Some(Returned::Handed(hands_out)) => hands_out,
                 _ => HandsOut::Nothing,
             };
             wrappers.add(program, method, Wrapper::Takes { lock, kind, mode, hands_out });
@@ -263,6 +272,8 @@ enum Returned {
     Parameter(u16),
     New(ClassName),
     Function(MethodName),
+    /// What another wrapper handed out.
+    Handed(HandsOut),
 }
 
 impl Found {
@@ -315,7 +326,7 @@ impl Found {
                 Op::Return(result) => {
                     open.push(held.to_vec());
                     results.push(result);
-                    returned.push(result.and_then(|result| Returned::of(body, result)));
+                    returned.push(result.and_then(|result| Returned::of(program, body, result)));
                 }
                 Op::Branch { .. } | Op::Switch { .. } => branches = true,
                 _ => {}
@@ -365,8 +376,12 @@ impl Found {
 }
 
 impl Returned {
-    fn of(body: &Body, result: Value) -> Option<Returned> {
-        match *body.op(body.without_casts(result)) {
+    fn of(program: &Program, body: &Body, result: Value) -> Option<Returned> {
+        let (result, handed) = program.wrappers.source(program, body, result);
+        if handed != HandsOut::Nothing {
+            return Some(Returned::Handed(handed));
+        }
+        match *body.op(result) {
             Op::Parameter(position) => Some(Returned::Parameter(position)),
             Op::New(class) => Some(Returned::New(class)),
             Op::CallDynamic { dynamic, .. } => {

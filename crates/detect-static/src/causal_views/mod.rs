@@ -19,6 +19,7 @@ mod again;
 mod all_locks;
 mod chain;
 mod explain;
+mod follow;
 mod moved;
 pub(crate) mod paper;
 mod reset;

@@ -458,31 +458,6 @@ impl Asking<'_> {
                 _ => false,
             }
     }
-
-    /// Whether both happen in one run of the method.
-    pub(super) fn may_follow(&self, first: &Access, second: &Access) -> bool {
-        let block = |access: &Access| self.outline.events[access.event.index()].block as usize;
-        let (from, to) = (block(first), block(second));
-        if from == to {
-            return true;
-        }
-        let reaches = |from: usize, to: usize| {
-            let mut seen = vec![false; self.outline.blocks.len()];
-            let mut pending = vec![from];
-            while let Some(block) = pending.pop() {
-                for next in self.outline.blocks.successors(block).filter(|next| !next.is_exceptional) {
-                    if next.block == to {
-                        return true;
-                    }
-                    if !std::mem::replace(&mut seen[next.block], true) {
-                        pending.push(next.block);
-                    }
-                }
-            }
-            false
-        };
-        reaches(from, to) || reaches(to, from)
-    }
 }
 
 /// Whether a name tells which object it is, seen from the method's caller.

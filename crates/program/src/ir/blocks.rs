@@ -5,8 +5,12 @@
 //!
 //! Subroutines of old class files (`jsr`, `ret`) are copied for each place that calls them: a block is an offset
 //! together with the calls that are open, and `ret` goes back to the innermost call whose address it names.
+//!
+//! A truth value that is kept in a local and asked at once (`boolean fits = a < b; if (fits)`) reaches the question as
+//! one constant on each path. Each path gets the store for itself, and goes on to where its constant leads, so that the
+//! code looks as if the comparison had been asked.
 
-use classfile::{Arithmetic, Code, Error, Kind, Operation};
+use classfile::{Against, Arithmetic, Code, Condition, Constant, Error, Kind, Operation};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -15,6 +19,16 @@ const MAX_BLOCKS: usize = 60_000;
 
 /// A chain of open subroutine calls; 0 is none.
 type Context = u32;
+
+/// What tells one block from another.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    /// The instruction it begins with.
+    leader: usize,
+    context: Context,
+    /// Of a single store whose value is known: the instruction that the question after it leads to.
+    decided: Option<usize>,
+}
 
 /// A block before it is translated. Numbers are positions in [`Blocks::list`].
 pub(super) struct RawBlock {
@@ -35,8 +49,13 @@ pub(super) fn discover(code: &Code) -> Result<Blocks, Error> {
     discovery.block_at(0, 0)?;
     let mut next = 0;
     while next < discovery.keys.len() {
-        let (leader, context) = discovery.keys[next];
-        let block = discovery.cut(leader, context)?;
+        let block = match discovery.keys[next] {
+            Key { leader, context, decided: None } => discovery.cut(leader, context)?,
+            Key { leader, context, decided: Some(target) } => {
+                let successors = smallvec![discovery.block_at(target, context)?];
+                RawBlock { first: leader, end: leader + 1, successors, handlers: SmallVec::new() }
+            }
+        };
         discovery.list.push(block);
         next += 1;
     }
@@ -60,9 +79,9 @@ struct Discovery<'c> {
     /// Instruction at an offset, or `u32::MAX`.
     at: Vec<u32>,
     leaders: Vec<bool>,
-    /// Which blocks have been asked for: the instruction they begin with, and in which context.
-    keys: Vec<(usize, Context)>,
-    numbers: FxHashMap<(usize, Context), usize>,
+    /// Which blocks have been asked for.
+    keys: Vec<Key>,
+    numbers: FxHashMap<Key, usize>,
     list: Vec<RawBlock>,
     /// For each context but the first: the calling instruction, the context it was made in, and the slot that holds
     /// the address.
@@ -152,17 +171,54 @@ impl<'c> Discovery<'c> {
     }
 
     fn block_at(&mut self, leader: usize, context: Context) -> Result<usize, Error> {
-        if let Some(number) = self.numbers.get(&(leader, context)) {
+        self.block(Key { leader, context, decided: None })
+    }
+
+    fn block(&mut self, key: Key) -> Result<usize, Error> {
+        if let Some(number) = self.numbers.get(&key) {
             return Ok(*number);
         }
         let number = self.keys.len();
         if number >= MAX_BLOCKS {
-            let pc = self.code.instructions[leader].pc;
+            let pc = self.code.instructions[key.leader].pc;
             return Err(Error::BadCode { pc, reason: "too complex: too many basic blocks" });
         }
-        self.keys.push((leader, context));
-        self.numbers.insert((leader, context), number);
+        self.keys.push(key);
+        self.numbers.insert(key, number);
         Ok(number)
+    }
+
+    /// The block at `leader`, where control comes from the instruction `before`. If that is a constant, and the code at
+    /// `leader` stores it and asks for it, the block is the store alone.
+    fn block_after(&mut self, before: Option<usize>, leader: usize, context: Context) -> Result<usize, Error> {
+        let decided = before.map_or(Ok(None), |before| self.decided(before, leader))?;
+        self.block(Key { leader, context, decided })
+    }
+
+    fn decided(&self, before: usize, leader: usize) -> Result<Option<usize>, Error> {
+        let operation = |index: usize| self.code.instructions.get(index).map(|instruction| &instruction.operation);
+        let (
+            Some(Operation::Constant(Constant::Int(constant))),
+            Some(Operation::Store(Kind::Int, stored)),
+            Some(Operation::Load(Kind::Int, loaded)),
+            Some(Operation::Branch { condition, against: Against::Zero, target }),
+        ) = (operation(before), operation(leader), operation(leader + 1), operation(leader + 2))
+        else {
+            return Ok(None);
+        };
+        let holds = match condition {
+            Condition::Equal => *constant == 0,
+            Condition::NotEqual => *constant != 0,
+            _ => return Ok(None),
+        };
+        if stored != loaded {
+            return Ok(None);
+        }
+        let after = leader + 3;
+        match holds {
+            true => self.index(self.code.instructions[leader + 2].pc, *target).map(Some),
+            false => Ok((after < self.leaders.len()).then_some(after)),
+        }
     }
 
     fn block_at_pc(&mut self, from: u32, pc: u32, context: Context) -> Result<usize, Error> {
@@ -184,7 +240,10 @@ impl<'c> Discovery<'c> {
                 successors.push(self.block_at_pc(last.pc, *target, context)?);
                 successors.push(self.fall_through(end, last.pc, context)?);
             }
-            Operation::Goto(target) => successors.push(self.block_at_pc(last.pc, *target, context)?),
+            Operation::Goto(target) => {
+                let target = self.index(last.pc, *target)?;
+                successors.push(self.block_after((end - leader >= 2).then(|| end - 2), target, context)?);
+            }
             Operation::Switch(switch) => {
                 for (_, target) in &switch.cases {
                     successors.push(self.block_at_pc(last.pc, *target, context)?);
@@ -201,7 +260,8 @@ impl<'c> Discovery<'c> {
                 let (call, outside) = self.leave(*slot, context, last.pc)?;
                 successors.push(self.fall_through(call + 1, last.pc, outside)?);
             }
-            _ => successors.push(self.fall_through(end, last.pc, context)?),
+            _ if end < self.leaders.len() => successors.push(self.block_after(Some(end - 1), end, context)?),
+            _ => return Err(runs_off(last.pc)),
         }
         let mut handlers: SmallVec<[usize; 2]> = SmallVec::new();
         if code.instructions[leader..end].iter().any(|instruction| throws(&instruction.operation)) {
@@ -223,7 +283,7 @@ impl<'c> Discovery<'c> {
 
     fn fall_through(&mut self, index: usize, pc: u32, context: Context) -> Result<usize, Error> {
         if index >= self.leaders.len() {
-            return Err(Error::BadCode { pc, reason: "control runs off the end of the code" });
+            return Err(runs_off(pc));
         }
         self.block_at(index, context)
     }
@@ -263,6 +323,10 @@ impl<'c> Discovery<'c> {
         }
         Err(Error::BadCode { pc, reason: "`ret` outside a subroutine" })
     }
+}
+
+fn runs_off(pc: u32) -> Error {
+    Error::BadCode { pc, reason: "control runs off the end of the code" }
 }
 
 /// As [`super::can_throw`], before translation.

@@ -1,14 +1,17 @@
 //! In which order the events of a method can happen: its blocks, and which may follow which.
 
-use crate::ir::Body;
+use crate::ir::{Body, Op};
 
 /// Set in a successor that is reached by an exception.
 const EXCEPTIONAL: u32 = 1 << 31;
 
+/// Set in the end of a block that throws.
+const THROWS: u32 = 1 << 31;
+
 /// The blocks of a method as a graph, in reverse postorder.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Blocks {
-    /// By block: where its successors end in `successors`.
+    /// By block: where its successors end in `successors`, and whether it throws in the end.
     ends: Vec<u32>,
     successors: Vec<u32>,
 }
@@ -23,12 +26,18 @@ pub struct Successor {
 impl Blocks {
     pub(super) fn of(body: &Body) -> Blocks {
         let mut blocks = Blocks::default();
-        for (_, block) in body.blocks() {
+        for (number, block) in body.blocks() {
             blocks.successors.extend(block.successors.iter().map(|next| next.index() as u32));
             blocks.successors.extend(block.handlers.iter().map(|next| next.index() as u32 | EXCEPTIONAL));
-            blocks.ends.push(blocks.successors.len() as u32);
+            let last = body.terminator(number).map(|last| body.op(last));
+            let throws = if matches!(last, Some(Op::Throw(_))) { THROWS } else { 0 };
+            blocks.ends.push(blocks.successors.len() as u32 | throws);
         }
         blocks
+    }
+
+    fn end(&self, block: usize) -> usize {
+        self.ends.get(block).map_or(0, |end| (end & !THROWS) as usize)
     }
 
     pub fn len(&self) -> usize {
@@ -40,11 +49,29 @@ impl Blocks {
     }
 
     pub fn successors(&self, block: usize) -> impl Iterator<Item = Successor> {
-        let start = if block == 0 { 0 } else { self.ends.get(block - 1).map_or(0, |end| *end as usize) };
-        let end = self.ends.get(block).map_or(start, |end| *end as usize);
-        self.successors[start..end]
+        let start = if block == 0 { 0 } else { self.end(block - 1) };
+        self.successors[start..self.end(block).max(start)]
             .iter()
             .map(|next| Successor { block: (next & !EXCEPTIONAL) as usize, is_exceptional: next & EXCEPTIONAL != 0 })
+    }
+
+    /// Whether the method can go on from a block and return. What is thrown there may be caught; what calls throw is left
+    /// out.
+    pub fn may_return(&self, block: usize) -> bool {
+        let mut seen = vec![false; self.len()];
+        let mut pending = vec![block];
+        while let Some(block) = pending.pop() {
+            if std::mem::replace(&mut seen[block], true) {
+                continue;
+            }
+            let throws = self.ends[block] & THROWS != 0;
+            if !throws && self.successors(block).all(|next| next.is_exceptional) {
+                return true;
+            }
+            let follows = |next: &Successor| throws || !next.is_exceptional;
+            pending.extend(self.successors(block).filter(follows).map(|next| next.block));
+        }
+        false
     }
 
     /// By block: whether control can come back to it.

@@ -11,7 +11,7 @@ use crate::ir::{Body, Instruction, Op, Value, ValueType};
 use crate::keyed;
 use crate::lock::{self, LockKind, LockOperation, Mode};
 use crate::path::{Path, Paths, Root, Step};
-use crate::wrapper::{HandsOut, Wrapper};
+use crate::wrapper::{HandsOut, WrappedLock, Wrapper};
 
 /// What an instruction does to locks, worked out once.
 #[derive(Clone, Debug, PartialEq)]
@@ -135,36 +135,31 @@ fn wrapped(
     });
     match found {
         Some(Wrapper::Takes { lock, kind, mode, hands_out }) => {
-            let section = open(*kind, *mode, (lock.in_caller(program, body, paths, &objects, at), None), at, false);
+            let section = open(*kind, *mode, wrapped_lock(body, program, paths, lock, &objects, at), at, false);
             match hands_out {
                 HandsOut::Nothing => Event::Enter(section),
                 HandsOut::Parameter(_) | HandsOut::Closeable | HandsOut::Function => Event::EnterWith(section),
             }
         }
         Some(Wrapper::Tries { lock, kind, mode }) => {
-            Event::TryEnter(open(*kind, *mode, (lock.in_caller(program, body, paths, &objects, at), None), at, true))
+            Event::TryEnter(open(*kind, *mode, wrapped_lock(body, program, paths, lock, &objects, at), at, true))
         }
         Some(Wrapper::Gives { lock, kind, mode }) => {
             let object = objects.first().copied().unwrap_or(at);
-            Event::Exit(Exit {
-                kind: *kind,
-                mode: *mode,
-                lock: lock.in_caller(program, body, paths, &objects, at),
-                object,
-            })
+            let (lock, half) = wrapped_lock(body, program, paths, lock, &objects, at);
+            Event::Exit(Exit { kind: *kind, mode: half.or(*mode), lock, object })
         }
         None => match given.first() {
             Some((taken, hands_out))
                 if call != CallKind::Static && program.wrappers.ends(program, method, *hands_out) =>
             {
                 match *body.op(*taken) {
-                    Op::Call { method, .. } => match program.wrappers.get(program, method) {
-                        Some(Wrapper::Takes { kind, mode, .. }) => Event::Exit(Exit {
-                            kind: *kind,
-                            mode: Some(*mode),
-                            lock: Path::root(Root::Unknown),
-                            object: *taken,
-                        }),
+                    Op::Call { method, arguments, .. } => match program.wrappers.get(program, method) {
+                        Some(Wrapper::Takes { lock, kind, mode, .. }) => {
+                            let (_, half) = wrapped_lock(body, program, paths, lock, body.operands(arguments), *taken);
+                            let (mode, lock) = (Some(half.unwrap_or(*mode)), Path::root(Root::Unknown));
+                            Event::Exit(Exit { kind: *kind, mode, lock, object: *taken })
+                        }
                         _ => Event::None,
                     },
                     _ => Event::None,
@@ -172,6 +167,21 @@ fn wrapped(
             }
             _ => Event::None,
         },
+    }
+}
+
+/// The lock of a wrapper as its caller names it, and which half of it the caller gave: `take(pair.readLock())`.
+fn wrapped_lock(
+    body: &Body,
+    program: &Program,
+    paths: &Paths<'_>,
+    lock: &WrappedLock,
+    arguments: &[Value],
+    at: Value,
+) -> (Path, Option<Mode>) {
+    match lock.given().and_then(|position| arguments.get(usize::from(position))) {
+        Some(given) => lock_path(body, program, paths, *given, at),
+        None => (lock.in_caller(program, body, paths, arguments, at), None),
     }
 }
 
