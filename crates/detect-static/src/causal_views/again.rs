@@ -1,8 +1,11 @@
 //! Torn reads of one variable: two elements of one container or array that another section changes together, or two looks
 //! at one reference whose object is replaced as a whole.
 
+use location::Symbol;
 use program::model::State;
-use program::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Origin, Outline, Sources, Start};
+use program::outline::{
+    Action, Argument, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Sources, Start,
+};
 use program::summary::{Access, AccessId, Influence, Met, Root, Spot};
 use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
@@ -15,8 +18,8 @@ use crate::threads::{is_shared, run_at_once};
 /// More sections that change two elements of the same than this are not kept.
 const MAX_DOUBLE: usize = 8;
 
-/// Calls further down than this are not looked into.
-const MAX_DEPTH: usize = 3;
+/// More reads of one object behind a reference than this are not asked.
+const MAX_PARTS: usize = 4;
 
 /// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees. A volatile field of an
 /// object is looked at twice with no lock around: what it refers to may be replaced when nobody looks, as at the beginning.
@@ -231,16 +234,19 @@ impl Asking<'_> {
         if first == second || a.event == b.event || !self.are_held_apart(first, second) {
             return None;
         }
-        let parts = |own: &Access, other: &Access| {
-            let mut parts = self.parts_of(own.event, other.event);
-            parts.extend(self.parts_below(self.method, own.event, &own.spot, MAX_DEPTH));
-            parts
-        };
-        let (one, other) = (parts(a, b), parts(b, a));
+        let (mut one, mut other) = (self.parts_of(a.event, b.event), self.parts_of(b.event, a.event));
+        let (by_first, by_second) = (self.led_to(a), self.led_to(b));
+        one.extend(by_first.iter().map(|(_, part)| part));
+        other.extend(by_second.iter().map(|(_, part)| part));
         if !one.iter().any(|part| other.iter().any(|another| part != another)) {
             return None;
         }
-        let met = self.meeting(self.method, first, second)?;
+        let reads = |look: AccessId, found: &[(AccessId, Symbol)]| -> Vec<AccessId> {
+            std::iter::once(look).chain(found.iter().map(|(read, _)| *read)).take(MAX_PARTS).collect()
+        };
+        let (mine, others) = (reads(first, &by_first), reads(second, &by_second));
+        let mut pairs = mine.iter().flat_map(|one| others.iter().map(move |other| (*one, *other)));
+        let met = pairs.find_map(|(one, other)| self.meeting(self.method, one, other))?;
         let is_open = !self.is_covered(a, b, variable);
         let writers = self.whole.variables.writers(variable);
         let writer = writers.iter().find(|writer| run_at_once(self.whole, self.method, writer.method))?;
@@ -280,50 +286,9 @@ impl Asking<'_> {
         first.event != second.event && one.len() == other.len() && differ
     }
 
-    /// The same where a call asks for a part and yields that: `private Rate rate() { return current().rates().get(name); }`.
-    fn parts_below(&self, method: MethodId, event: EventId, spot: &Spot, depth: usize) -> Vec<location::Symbol> {
-        let whole = self.whole;
-        let outline = whole.summaries.outline(method).filter(|_| depth > 0);
-        let Some(Action::Call { kind, method: called, .. }) =
-            outline.map(|outline| &outline.events[event.index()].action)
-        else {
-            return Vec::new();
-        };
-        let targets = whole.calls.targets(whole.program, *kind, *called);
-        let [target] = targets.known() else { return Vec::new() };
-        let (Some(outline), Some(summary)) = (whole.summaries.outline(*target), whole.summaries.summary(*target))
-        else {
-            return Vec::new();
-        };
-        let Some(own) = summary.accesses.iter().position(|access| access.spot == *spot && !access.is_write) else {
-            return Vec::new();
-        };
-        let (own, root) = (&summary.accesses[own], Root::Access(AccessId(own as u32)));
-        if !summary.result.iter().any(|influence| influence.root == root) {
-            return Vec::new();
-        }
-        let program = whole.program;
-        let is_it = |sources: &Sources| sources.iter().any(|source| source.origin == Origin::Event(own.event));
-        let parts = outline.events.iter().enumerate().filter_map(|(index, part)| match &part.action {
-            Action::Call { method, arguments, .. } => arguments
-                .first()
-                .filter(|object| is_it(&object.sources) && program.is_value_class(method.class))
-                .map(|_| (index, method.name)),
-            Action::Read { member: Member::Field(field), address, .. } => {
-                (is_it(address) && program.is_value_class(field.class)).then_some((index, field.name))
-            }
-            _ => None,
-        });
-        // Where it is that, or something in it, that the method yields.
-        let parts = parts.filter(|(index, _)| is_yielded(outline, Object::Event(EventId(*index as u32))));
-        let mut parts: Vec<location::Symbol> = parts.map(|(_, name)| name).collect();
-        parts.extend(self.parts_below(*target, own.event, spot, depth - 1));
-        parts
-    }
-
     /// What is asked of the object that one event yields, and not another one, if it never changes: the names of methods
     /// and fields.
-    fn parts_of(&self, event: EventId, other: EventId) -> Vec<location::Symbol> {
+    fn parts_of(&self, event: EventId, other: EventId) -> Vec<Symbol> {
         let is_from = |sources: &Sources| {
             let has = |wanted: EventId| sources.iter().any(|source| source.origin == Origin::Event(wanted));
             has(event) && !has(other)
@@ -342,6 +307,25 @@ impl Asking<'_> {
         parts.collect()
     }
 
+    /// What the call that looks at a reference goes on to read of the object behind it, each with the part of the object that
+    /// leads there.
+    fn led_to(&self, look: &Access) -> Vec<(AccessId, Symbol)> {
+        let object = match look.member {
+            Member::Static(field) => Name::start(Start::Static(field)),
+            Member::Field(field) => look.base.then(&[NameStep::Field(field)]),
+            Member::Elements | Member::State(_) => return Vec::new(),
+        };
+        let reads =
+            self.summary.accesses.iter().enumerate().filter(|(_, access)| {
+                !access.is_write && access.event == look.event && access.base.start == object.start
+            });
+        let found = reads.filter_map(|(index, access)| match access.base.steps.strip_prefix(&*object.steps)? {
+            [NameStep::Field(part), ..] => Some((AccessId(index as u32), part.name)),
+            _ => None,
+        });
+        found.collect()
+    }
+
     /// Whether something is held over both that all writers need.
     fn is_covered(&self, first: &Access, second: &Access, variable: Variable) -> bool {
         let cover = self.whole.cover().among(self.whole.threads());
@@ -351,18 +335,4 @@ impl Asking<'_> {
             Relation::of(first, lock).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
         })
     }
-}
-
-/// Whether a method returns an object, or what a call has got out of it.
-fn is_yielded(outline: &Outline, object: Object) -> bool {
-    let is_got = |returned: &Object| match returned {
-        Object::Event(event) => match &outline.events[event.index()].action {
-            Action::Call { arguments, .. } => {
-                arguments.first().is_some_and(|receiver| receiver.objects.contains(&object))
-            }
-            _ => false,
-        },
-        _ => false,
-    };
-    outline.returned.contains(&object) || outline.returned.iter().any(is_got)
 }
