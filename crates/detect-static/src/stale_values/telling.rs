@@ -70,7 +70,9 @@ impl Looking<'_> {
     fn is_moved_there(&self, stale: &Stale, write: &Access) -> bool {
         write.value.iter().any(|influence| match influence.root {
             Root::Access(other) => {
+                // What a write yields of what was there is no look of its own.
                 other != stale.read
+                    && self.access(other).spot != write.spot
                     && !influence.ended.contains(stale.second)
                     && self.access(other).held.contains(stale.second)
                     && self.variable(self.access(other)) == Some(stale.variable)
