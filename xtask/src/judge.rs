@@ -10,12 +10,13 @@ use anyhow::{Context, Result, bail, ensure};
 use fixture::{Answer, Compiled, Truth, cache, compile, programs, test_jdk};
 
 use crate::process::{self, cargo};
+use crate::rewritten;
 
 const LONGEST: Duration = Duration::from_secs(120);
 
 /// What is asked about each program.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Mode {
+pub(crate) enum Mode {
     /// What `fissure check` says.
     Check,
     /// What `fissure run` says of one run.
@@ -23,6 +24,8 @@ enum Mode {
     /// Whether the programs are what their truths say: the wrong ones break when their windows are held open, the correct
     /// ones do not.
     Prove,
+    /// Whether `fissure check` says the same of programs that are written in another way.
+    Rewritten,
 }
 
 struct Options {
@@ -47,6 +50,9 @@ struct Totals {
 
 pub(crate) fn run(words: &[&str]) -> Result<()> {
     let options = options(words)?;
+    if options.mode == Mode::Rewritten {
+        return rewritten::run(&options.cases, &options.only);
+    }
     let all = programs(&options.cases)?;
     let (fixtures, truths): (Vec<_>, Vec<_>) =
         all.into_iter().filter(|(fixture, _)| fixture.name.contains(&options.only)).unzip();
@@ -55,9 +61,7 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     if options.mode == Mode::Prove {
         return prove(&compiled, &truths);
     }
-    process::run(cargo().args(["build", "--quiet", "--release"]))?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| process::top().join("target"), PathBuf::from);
-    let tool = target.join("release/fissure");
+    let tool = build()?;
     let mut totals = Totals::default();
     let mut mistakes = Vec::new();
     for (one, truth) in compiled.iter().zip(&truths) {
@@ -82,6 +86,13 @@ pub(crate) fn run(words: &[&str]) -> Result<()> {
     Ok(())
 }
 
+/// Builds the command, and says where it is.
+pub(crate) fn build() -> Result<PathBuf> {
+    process::run(cargo().args(["build", "--quiet", "--release"]))?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| process::top().join("target"), PathBuf::from);
+    Ok(target.join("release/fissure"))
+}
+
 fn options(words: &[&str]) -> Result<Options> {
     let mut options = Options {
         mode: Mode::Check,
@@ -95,16 +106,19 @@ fn options(words: &[&str]) -> Result<Options> {
             "check" => options.mode = Mode::Check,
             "run" => options.mode = Mode::Run,
             "prove" => options.mode = Mode::Prove,
+            "rewritten" => options.mode = Mode::Rewritten,
             "-v" => options.is_verbose = true,
             "--cases" => options.cases = PathBuf::from(words.next().context("--cases needs a folder")?),
             "--only" => options.only = (*words.next().context("--only needs a part of a name")?).to_owned(),
-            other => bail!("judge: what is `{other}`? it takes: check, run or prove; --cases DIR, --only NAME, -v"),
+            other => bail!(
+                "judge: what is `{other}`? it takes: check, run, prove or rewritten; --cases DIR, --only NAME, -v"
+            ),
         }
     }
     Ok(options)
 }
 
-fn ask(tool: &Path, one: &Compiled<'_>, truth: &Truth, mode: Mode) -> Result<Vec<Answer>> {
+pub(crate) fn ask(tool: &Path, one: &Compiled<'_>, truth: &Truth, mode: Mode) -> Result<Vec<Answer>> {
     let report = cache().join(format!("judge-{}.json", std::process::id()));
     let mut command = Command::new(tool);
     match mode {
@@ -112,7 +126,7 @@ fn ask(tool: &Path, one: &Compiled<'_>, truth: &Truth, mode: Mode) -> Result<Vec
             command.args(["run", "--format", "json", "--output"]).arg(&report).arg("--").arg(one.jdk.program("java"));
             command.arg("-cp").arg(&one.classes).arg(&truth.main).args(&truth.args);
         }
-        Mode::Check | Mode::Prove => {
+        Mode::Check | Mode::Prove | Mode::Rewritten => {
             command.args(["check", "--format", "json", "--output"]).arg(&report).arg(&one.classes);
         }
     }

@@ -14,6 +14,7 @@ mod dist;
 mod jdk_model;
 mod judge;
 mod process;
+mod rewritten;
 mod test;
 mod tidy;
 
@@ -25,8 +26,9 @@ const USAGE: &str = "usage: ./x TASK
   demo            build, compile the example and check it
   test [--long]   everything that CI runs; --long adds the tests that take minutes
   bench [NAME]    measure; without a name, list what can be measured
-  judge [check|run|prove] [--cases DIR] [--only NAME] [-v]
-                  score the tool on programs with known truth; `prove` runs the programs themselves
+  judge [check|run|prove|rewritten] [--cases DIR] [--only NAME] [-v]
+                  score the tool on programs with known truth; `prove` runs the programs themselves, `rewritten` asks
+                  whether it says the same of them in other words
   dist            one archive with the command and its agent
   tidy            rules of this repository that no compiler knows
   jdk-model [JDK] make the model of the JDK's classes that is part of the binary

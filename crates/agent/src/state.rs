@@ -57,7 +57,13 @@ impl Agent {
         let (include, exclude) = globs(&options.include, &options.exclude);
         Ok(Agent {
             jvmti,
-            plan: RwLock::new(Plan { include, exclude, skips_unescaped: !options.no_filter, ..Plan::default() }),
+            plan: RwLock::new(Plan {
+                include,
+                exclude,
+                skips_unescaped: !options.no_filter,
+                joins_updates: !options.no_filter,
+                ..Plan::default()
+            }),
             sites: Mutex::new(Sites::new()),
             class_path: jvmti.property(c"java.class.path").unwrap_or_default(),
             waits_for_plan: options.waits_for_plan,

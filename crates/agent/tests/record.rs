@@ -205,8 +205,8 @@ fn the_trace_has_every_order_that_the_library_makes() {
     }
 }
 
-/// The tasks of a pool are done before it is quiescent. The pool has one worker: arrivals are counted, not named, so that of
-/// several workers one that comes later may be taken for one that came before.
+/// The tasks of a pool are done before it is quiescent, whichever of its workers did them and however often the others tell
+/// that they have nothing to do.
 #[test]
 fn the_trace_has_the_order_of_quiescence() {
     for jdk in jdks() {

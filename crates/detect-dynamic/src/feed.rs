@@ -1,10 +1,9 @@
 //! Reading and judging side by side.
 
-use std::io::Read;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
 
-use trace::{Event, Reader, RowCounts, Tables, TraceError};
+use trace::{Event, Events, RowCounts, Tables, TraceError};
 
 /// Batches on their way. One is read, one is judged, and the others make up for a thread that was held up.
 const BATCHES: usize = 4;
@@ -14,13 +13,13 @@ const EVENTS: usize = 2048;
 
 /// Hands all events of a trace to `take`, in order, and reads the next ones meanwhile on a thread of its own: to decode
 /// an event costs about as much as to judge it.
-pub fn feed<R: Read + Send>(reader: &mut Reader<R>, mut take: impl FnMut(&[Event])) -> Result<(), TraceError> {
+pub fn feed(reader: &mut (impl Events + Send), mut take: impl FnMut(&[Event])) -> Result<(), TraceError> {
     run(reader, None, |events, _| take(events))
 }
 
 /// Like [`feed`], with tables that have at least what the events refer to: copies, since the reader is ahead.
-pub fn feed_with_tables<R: Read + Send>(
-    reader: &mut Reader<R>,
+pub fn feed_with_tables(
+    reader: &mut (impl Events + Send),
     mut take: impl FnMut(&[Event], &Tables),
 ) -> Result<(), TraceError> {
     let mut tables = Tables::default();
@@ -34,8 +33,8 @@ pub fn feed_with_tables<R: Read + Send>(
 /// Events, and the rows that are new with them, if somebody wants these.
 type Batch = (Vec<Event>, Option<Tables>);
 
-fn run<R: Read + Send>(
-    reader: &mut Reader<R>,
+fn run(
+    reader: &mut (impl Events + Send),
     counts: Option<RowCounts>,
     mut take: impl FnMut(&[Event], Option<Tables>),
 ) -> Result<(), TraceError> {
@@ -59,8 +58,8 @@ fn run<R: Read + Send>(
 }
 
 /// Fills empty batches until the trace ends or nobody takes them any more.
-fn read<R: Read>(
-    reader: &mut Reader<R>,
+fn read(
+    reader: &mut impl Events,
     mut counts: Option<RowCounts>,
     emptied: &Receiver<Vec<Event>>,
     full: &SyncSender<Batch>,
@@ -82,9 +81,9 @@ fn read<R: Read>(
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Cursor};
+    use std::io::{self, Cursor, Read};
 
-    use trace::Action;
+    use trace::{Action, Reader};
 
     use super::*;
 

@@ -25,7 +25,12 @@ pub(crate) struct LockSets {
     singles: Vec<LockSet>,
     /// Room for the locks of a set while it is looked up: most sets that are asked for are known.
     room: Vec<LockId>,
+    /// What came of adding a lock to a set, as far as it was asked lately.
+    added: Vec<(LockSet, LockId, LockSet)>,
 }
+
+/// Places for what was asked lately: a power of two.
+const LATELY: usize = 1 << 12;
 
 impl Default for LockSets {
     fn default() -> LockSets {
@@ -35,6 +40,8 @@ impl Default for LockSets {
             meets: FxHashMap::default(),
             singles: Vec::new(),
             room: Vec::new(),
+            // Nothing is looked up here of the empty set, so these are like no answer.
+            added: vec![(LockSet::EMPTY, LockId::default(), LockSet::EMPTY); LATELY],
         }
     }
 }
@@ -51,6 +58,25 @@ impl LockSets {
         let set = self.number(&room);
         self.room = room;
         set
+    }
+
+    /// A set and one lock more.
+    fn with(&mut self, set: LockSet, lock: LockId) -> LockSet {
+        if set.is_empty() {
+            return self.number(&[lock]);
+        }
+        let place = (set.0.wrapping_mul(0x9e37_79b1) ^ lock.0.wrapping_mul(0x85eb_ca77)) >> (32 - LATELY.ilog2());
+        let (known, more, result) = self.added[place as usize];
+        if (known, more) == (set, lock) {
+            return result;
+        }
+        let mut locks = self.locks(set).to_vec();
+        if let Err(at) = locks.binary_search(&lock) {
+            locks.insert(at, lock);
+        }
+        let result = self.number(&locks);
+        self.added[place as usize] = (set, lock, result);
+        result
     }
 
     /// `locks` are sorted, each once.
@@ -241,7 +267,10 @@ impl Holds {
     /// All locks held, in whichever mode.
     pub(crate) fn any(&mut self, sets: &mut LockSets) -> LockSet {
         let held = &self.held;
-        *self.any.get_or_insert_with(|| sets.of(held.iter().filter(|held| !held.waiting).map(|held| held.lock)))
+        *self.any.get_or_insert_with(|| {
+            let held = held.iter().filter(|held| !held.waiting);
+            held.fold(LockSet::EMPTY, |set, held| sets.with(set, held.lock))
+        })
     }
 
     /// The locks that nobody else can hold in any mode.

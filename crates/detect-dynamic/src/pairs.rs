@@ -31,13 +31,11 @@ mod tests;
 
 use finding::{Evidence, Finding, Suspicion};
 use rustc_hash::FxHashMap;
-use trace::{
-    Action, ActivationId, Event, Interval, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId,
-};
+use trace::{Action, ActivationId, Event, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId};
 
 use crate::lockset::LockSets;
 use clock::Clocks;
-use records::{Access, Index, Moment, Record};
+use records::{Access, Index, Moment, Record, Span};
 use seen::{Seen, Unit};
 use support::Support;
 use threads::{Activation, First, Open, Thread};
@@ -175,10 +173,10 @@ impl Pairs {
             self.clocks.act(event.thread, meeting);
         }
         match event.action {
-            Action::Read { variable } => self.access(event, variable, trace::Access::Read, None, tables),
-            Action::Write { variable } => self.access(event, variable, trace::Access::Write, None, tables),
+            Action::Read { variable } => self.access(event, variable, trace::Access::Read, Span::NONE, tables),
+            Action::Write { variable } => self.access(event, variable, trace::Access::Write, Span::NONE, tables),
             Action::Sync { variable, access, kind: _, interval } => {
-                self.access(event, variable, access, interval, tables);
+                self.access(event, variable, access, Span::of(interval), tables);
             }
             Action::Acquire { lock, mode, cause, .. } => {
                 thread.holds.acquire(lock, mode, cause);
@@ -272,7 +270,7 @@ impl Pairs {
             is_part: false,
             writes: false,
             updates: false,
-            interval: None,
+            span: Span::NONE,
             clock,
             section: self.now,
         };
@@ -282,14 +280,7 @@ impl Pairs {
         }
     }
 
-    fn access(
-        &mut self,
-        event: &Event,
-        variable: VariableId,
-        access: trace::Access,
-        interval: Option<Interval>,
-        tables: &Tables,
-    ) {
+    fn access(&mut self, event: &Event, variable: VariableId, access: trace::Access, span: Span, tables: &Tables) {
         let clock = self.clocks.now(event.thread);
         let trace::Thing { object, part, .. } = tables.variable(variable);
         let Some(thread) = self.threads.get_mut(event.thread.index()) else { return };
@@ -303,7 +294,7 @@ impl Pairs {
             is_part: part != trace::Part::Whole,
             writes: access.writes(),
             updates: access == trace::Access::Update,
-            interval,
+            span,
             clock,
             section,
         };
@@ -320,7 +311,7 @@ impl Pairs {
         self.know(event.site, tables);
         let roles = self.sites[event.site.index()].take().unwrap_or_default();
         if !roles.is_empty() {
-            self.turns.watch(event.thread, object, &access);
+            self.turns.watch(event.thread, object, variable, clock);
         }
         for &(suspicion, part) in &roles {
             match part {
@@ -451,7 +442,7 @@ impl Pairs {
             second
         };
         let clock = self.clocks.now(thread);
-        let filled_in = Access { moment: self.now, interval: None, clock, section: self.now, ..second };
+        let filled_in = Access { moment: self.now, span: Span::NONE, clock, section: self.now, ..second };
         let held = first.held_since(&self.threads[thread.index()].holds, &mut self.sets);
         let unit = Unit { has_run: false, ..Unit::new(thread, &first, thread, filled_in, held) };
         self.unit(number, unit);

@@ -14,8 +14,10 @@ use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, Si
 mod calls;
 mod detours;
 mod loops;
+mod stamps;
 mod thread;
 pub(crate) mod unescaped;
+mod updates;
 mod whole;
 
 /// The first version of class files in which code can name a class as a constant.
@@ -56,10 +58,15 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     thread: Option<u16>,
     /// For accesses to arrays in loops, where it is kept whether they need no probe.
     quiet: FxHashMap<u32, thread::QuietLocals>,
+    /// For reads of arrays, where the segment is kept in which enough of them were.
+    stamps: FxHashMap<u32, u16>,
     /// By the offset of a `monitorexit` in a handler that covers itself: the handler, and the variable with the lock.
     detours: FxHashMap<u32, (u32, u16)>,
     /// In a constructor: writes to its own object that need no probe.
     unescaped: FxHashSet<u32>,
+    /// Reads that share their probe with the write that follows, and such writes.
+    updates: FxHashMap<u32, u32>,
+    updating: FxHashSet<u32>,
     snippet: Snippet,
     is_edited: bool,
 }
@@ -106,8 +113,11 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             uninitialized,
             thread: None,
             quiet: FxHashMap::default(),
+            stamps: FxHashMap::default(),
             detours: FxHashMap::default(),
             unescaped: FxHashSet::default(),
+            updates: FxHashMap::default(),
+            updating: FxHashSet::default(),
             snippet: Snippet::new(),
             is_edited: false,
         })
@@ -122,6 +132,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         self.keep_thread()?;
         self.mark_fresh()?;
         self.watch_whole()?;
+        self.join_updates()?;
         let families = self.context.plan.families;
         for index in 0..self.code.instruction_count() {
             let instruction = self.code.instruction(index);
@@ -168,8 +179,11 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         }
         let Some((field, kind, wide)) = self.field(instruction, false)? else { return Ok(()) };
         let is_reference = self.is_reference(instruction);
-        if is_uninitialized || kind != FieldKind::Volatile && is_unescaped {
+        if is_uninitialized || kind != FieldKind::Volatile && is_unescaped || self.updating.contains(&instruction.pc) {
             return Ok(());
+        }
+        if let Some(&write) = self.updates.get(&instruction.pc) {
+            return self.watch_update(instruction.pc, write, field);
         }
         // The object goes to the top: [object] or [object value] are on the stack.
         match (is_write, wide) {
@@ -187,6 +201,20 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             (_, true) => Probe::Write,
         };
         self.insert_access(instruction.pc, field, kind, is_write, probe)
+    }
+
+    /// The probe before a read that is told together with a write.
+    fn watch_update(&mut self, read: u32, write: u32, field: u32) -> Result<(), Failure> {
+        let sites = [self.site(read, What::Read(field)), self.site(write, What::Write(field))];
+        self.snippet.dup();
+        self.push_thread()?;
+        self.snippet.push_int(field as i32, &mut self.class.pool)?;
+        for site in sites {
+            self.snippet.push_int(site, &mut self.class.pool)?;
+        }
+        self.call(Probe::Update)?;
+        self.insert(read, Place::Before);
+        Ok(())
     }
 
     /// Tells if code writes a field that no code was to write: code that was made or changed while the program runs.
@@ -247,6 +275,14 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         let kind = array_kind(instruction.opcode - op::IALOAD);
         let site = self.site(instruction.pc, What::ReadElement(kind));
         self.snippet.simple(op::DUP2, 2);
+        if let Some(&stamp) = self.stamps.get(&instruction.pc) {
+            self.push_thread()?;
+            self.snippet.load(Kind::Int, stamp).push_int(site, &mut self.class.pool)?;
+            self.call(Probe::ReadElementStamped)?;
+            self.snippet.store(Kind::Int, stamp);
+            self.insert(instruction.pc, Place::Before);
+            return Ok(());
+        }
         self.insert_element(instruction.pc, site, [Probe::ReadElement, Probe::ReadElementInLoop])
     }
 

@@ -101,6 +101,8 @@ pub struct Plan {
     /// Whether a constructor's writes to its own object get no probes while nobody else can have it. Such accesses are
     /// never kept, unless all are.
     pub skips_unescaped: bool,
+    /// Whether a read of a field and the write that follows it right away get one probe.
+    pub joins_updates: bool,
     /// The binary name of the class that has the probes.
     pub probe_class: String,
     pub methods: MethodPlans,
@@ -120,6 +122,7 @@ impl Default for Plan {
             families: Families::USUAL,
             adds_fields: true,
             skips_unescaped: false,
+            joins_updates: false,
             probe_class: "java/lang/Fissure".to_owned(),
             methods: MethodPlans::default(),
             constants: ConstantFields::default(),

@@ -15,6 +15,8 @@ pub(crate) enum Probe {
     Read,
     Write,
     WriteReference,
+    /// A read and the write that follows it.
+    Update,
     ReadStatic,
     WriteStatic,
     WriteStaticReference,
@@ -25,6 +27,8 @@ pub(crate) enum Probe {
     ReadElementInLoop,
     WriteElementInLoop,
     WriteReferenceElementInLoop,
+    /// A read of an array in a variable, beside which the method keeps what the probe gives.
+    ReadElementStamped,
     VolatileBefore,
     VolatileAfter,
     Entered,
@@ -63,6 +67,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("read", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("write", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
     method("writeReference", "(Ljava/lang/Object;Ljava/lang/Object;II)V"),
+    method("update", "(Ljava/lang/Object;Ljava/lang/Object;III)V"),
     method("readStatic", "(Ljava/lang/Object;II)V"),
     method("writeStatic", "(Ljava/lang/Object;II)V"),
     method("writeStaticReference", "(Ljava/lang/Object;II)V"),
@@ -72,6 +77,7 @@ pub const PROBES: &[ProbeMethod] = &[
     method("readElement", "(Ljava/lang/Object;ILjava/lang/Object;III)V"),
     method("writeElement", "(Ljava/lang/Object;ILjava/lang/Object;III)V"),
     method("writeReferenceElement", "(Ljava/lang/Object;ILjava/lang/Object;III)V"),
+    method("readElementStamped", "(Ljava/lang/Object;ILjava/lang/Object;II)I"),
     method("volatileBefore", "(Ljava/lang/Object;II)V"),
     method("volatileAfter", "(II)V"),
     method("entered", "(Ljava/lang/Object;I)V"),

@@ -45,6 +45,7 @@ pub(crate) fn add_fields(
         *names.entry(class.pool.utf8(field.name).unwrap_or_default()).or_default() += 1;
     }
     let mut added = Vec::new();
+    let mut is_told_of = false;
     for field in class.fields() {
         let field_name = class.pool.utf8(field.name).unwrap_or_default();
         if is_added(field.access, field_name) {
@@ -53,11 +54,19 @@ pub(crate) fn add_fields(
         let is_plain = !field.access.is_final() && !field.access.is_volatile() && !field.access.is_static();
         let descriptor = class.pool.utf8(field.descriptor).unwrap_or_default();
         let is_constant = constants.is_some_and(|all| all.has(name, field_name, descriptor));
+        is_told_of |= !field.access.is_static() && !field.access.is_final() && !is_constant;
         if is_plain && !is_constant && names.get(field_name) == Some(&1) {
             added.push((&b"J"[..], [PREFIX, field_name].concat()));
         }
     }
-    if class.super_name().is_none_or(|parent| !plan.includes(parent) || !can_grow(parent)) {
+    // Of objects of such a class nothing is ever told, unless somebody locks them or has the library do something to them;
+    // those few are in a table. They stay as small as they were, and compilers can do without them as before.
+    let is_plain_value = plan.skips_unescaped
+        && class.access().is_final()
+        && matches!(class.super_name(), Some(b"java/lang/Object" | b"java/lang/Record"))
+        && !is_told_of
+        && !class.methods().iter().any(|method| method.access.is_synchronized() && !method.access.is_static());
+    if !is_plain_value && class.super_name().is_none_or(|parent| !plan.includes(parent) || !can_grow(parent)) {
         added.push((b"J", IDENTITY.to_vec()));
         added.push((b"Ljava/lang/Object;", MORE.to_vec()));
     }

@@ -29,7 +29,12 @@ enum Asked {
 /// Links rewritten classes in a loader of their own and tells which do not verify.
 fn verify(jdk: &Jdk, contents: &Contents, asked: Asked, test: &str) -> Vec<String> {
     let folder = folder(test);
-    let mut plan = Plan { probe_class: "probes/Probes".to_owned(), families: Families::ALL, ..Plan::default() };
+    let mut plan = Plan {
+        probe_class: "probes/Probes".to_owned(),
+        families: Families::ALL,
+        joins_updates: true,
+        ..Plan::default()
+    };
     if asked == Asked::AllMethods {
         plan.families = Families::NONE;
         ask_for_all_methods(contents, &mut plan);

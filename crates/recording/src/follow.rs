@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,6 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::convert::Converter;
 use crate::layout::{CHUNK_HEAD, EVENTS, FREE_MARK, ROWS};
+use crate::live::{Piece, Pieces};
 use crate::raw::{Found, RawChunk, chunk_at, open, read_all, to_numbers, whole_records};
 use crate::rows::{Row, RowsFile};
 
@@ -48,7 +49,49 @@ pub struct Recording {
     pub broken: u64,
 }
 
-/// Turns a recording into a trace, as far as it is there.
+/// What becomes of what is read.
+enum Target {
+    /// A binary trace.
+    Trace(Box<Converter>),
+    /// Pieces, of which somebody else makes events.
+    Pieces(Pieces),
+}
+
+impl Target {
+    fn row(&mut self, row: &Row) {
+        match self {
+            Target::Trace(converter) => converter.row(row),
+            Target::Pieces(pieces) => pieces.row(row),
+        }
+    }
+
+    fn chunk(&mut self, thread: u32, writer: &mut u32, numbers: &mut Vec<u64>) -> io::Result<()> {
+        match self {
+            Target::Trace(converter) => converter.chunk(thread, writer, numbers),
+            Target::Pieces(pieces) => {
+                pieces.chunk(thread, writer, numbers);
+                Ok(())
+            }
+        }
+    }
+
+    /// Grows with what was read.
+    fn progress(&self) -> u64 {
+        match self {
+            Target::Trace(converter) => converter.events(),
+            Target::Pieces(pieces) => pieces.numbers,
+        }
+    }
+
+    fn take(&mut self) -> Vec<u8> {
+        match self {
+            Target::Trace(converter) => converter.take(),
+            Target::Pieces(_) => Vec::new(),
+        }
+    }
+}
+
+/// Turns a recording into a trace, or takes it to pieces, as far as it is there.
 pub struct Follow {
     events: Option<File>,
     rows: RowsFile,
@@ -58,7 +101,7 @@ pub struct Follow {
     /// Where the next chunk begins.
     next_chunk: u64,
     chunks: Vec<Chunk>,
-    converter: Converter,
+    target: Target,
     about: Recording,
     /// What is being read, kept for the next time.
     bytes: Vec<u8>,
@@ -82,7 +125,7 @@ impl Follow {
             is_damaged: false,
             next_chunk: 0,
             chunks: Vec::new(),
-            converter: Converter::new()?,
+            target: Target::Trace(Box::new(Converter::new()?)),
             about: Recording::default(),
             bytes: Vec::new(),
             numbers: Vec::new(),
@@ -93,10 +136,10 @@ impl Follow {
         })
     }
 
-    /// The same, and has the agent use the space of records again that were read. Only for an agent that was told so
-    /// ([`Options::backlog`](crate::Options::backlog)).
+    /// The same in pieces, and has the agent use the space of records again that were read. Only for an agent that was told
+    /// so ([`Options::backlog`](crate::Options::backlog)).
     pub fn consuming(folder: &Path) -> io::Result<Follow> {
-        Ok(Follow { consumes: true, ..Follow::new(folder)? })
+        Ok(Follow { consumes: true, target: Target::Pieces(Pieces::default()), ..Follow::new(folder)? })
     }
 
     /// Whether a folder is a recording.
@@ -109,7 +152,7 @@ impl Follow {
         if self.events.is_none() {
             self.events = open(&self.folder.join(EVENTS), self.consumes)?;
         }
-        let before = self.converter.events();
+        let before = self.target.progress();
         self.find_chunks()?;
         let chunks = std::mem::take(&mut self.chunks);
         let mut done = 0;
@@ -126,19 +169,25 @@ impl Follow {
             }
         }
         self.read_rows()?;
-        self.about.events = self.converter.events();
-        self.about.broken = self.converter.broken() + u64::from(self.rows.is_damaged() || self.is_damaged);
-        Ok(self.converter.events() != before || done > 0)
-    }
-
-    /// Writes the trace's bytes since the last call.
-    pub fn write_to(&mut self, output: &mut impl Write) -> io::Result<()> {
-        self.converter.write_to(output)
+        self.about.broken = u64::from(self.rows.is_damaged() || self.is_damaged);
+        if let Target::Trace(converter) = &self.target {
+            self.about.events = converter.events();
+            self.about.broken += converter.broken();
+        }
+        Ok(self.target.progress() != before || done > 0)
     }
 
     /// The trace's bytes since the last call.
     pub fn take(&mut self) -> Vec<u8> {
-        self.converter.take()
+        self.target.take()
+    }
+
+    /// What was found since the last call, if it is taken to pieces.
+    pub fn pieces(&mut self) -> Vec<Piece> {
+        match &mut self.target {
+            Target::Trace(_) => Vec::new(),
+            Target::Pieces(pieces) => std::mem::take(&mut pieces.found),
+        }
     }
 
     pub fn about(&self) -> &Recording {
@@ -149,11 +198,14 @@ impl Follow {
     pub fn finish(mut self) -> io::Result<(Vec<u8>, Recording)> {
         let mut rest = Vec::new();
         while self.poll()? {
-            self.write_to(&mut rest)?;
+            rest.extend(self.take());
         }
         let about = self.about;
         // A JVM that was killed leaves a trace without an end, so that readers know.
-        rest.extend(if about.ended { self.converter.finish()? } else { self.converter.take() });
+        rest.extend(match self.target {
+            Target::Trace(converter) if about.ended => converter.finish()?,
+            mut target => target.take(),
+        });
         Ok((rest, about))
     }
 
@@ -257,7 +309,7 @@ impl Follow {
             }
             chunk.at += bytes.len() as u64;
             self.read_rows()?;
-            self.converter.chunk(chunk.thread, &mut chunk.writer, numbers)?;
+            self.target.chunk(chunk.thread, &mut chunk.writer, numbers)?;
             if whole.is_end {
                 return Ok(true);
             }
@@ -265,9 +317,9 @@ impl Follow {
     }
 
     fn read_rows(&mut self) -> io::Result<()> {
-        let (converter, about) = (&mut self.converter, &mut self.about);
+        let (target, about) = (&mut self.target, &mut self.about);
         self.rows.read(|row| {
-            converter.row(&row);
+            target.row(&row);
             note(about, row);
         })
     }

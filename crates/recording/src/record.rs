@@ -19,7 +19,8 @@ pub(crate) const THREAD_BEGIN: u8 = 40;
 pub(crate) const THREAD_END: u8 = 41;
 pub(crate) const START: u8 = 42;
 pub(crate) const JOIN: u8 = 43;
-pub(crate) const ARRIVE: u8 = 44;
+/// An arrival without a number, in recordings of the first two versions.
+pub(crate) const ARRIVE_UNNUMBERED: u8 = 44;
 pub(crate) const LEAVE: u8 = 45;
 pub(crate) const UNIT_BEGIN: u8 = 46;
 pub(crate) const UNIT_END: u8 = 47;
@@ -30,6 +31,7 @@ pub(crate) const LOST: u8 = 51;
 pub(crate) const WRITER: u8 = 52;
 pub(crate) const NEW: u8 = 53;
 pub(crate) const RELEASE_LAST: u8 = 54;
+pub(crate) const ARRIVE: u8 = 55;
 pub(crate) const END_OF_CHUNK: u8 = 63;
 
 /// A record, apart.
@@ -55,8 +57,8 @@ pub(crate) const fn length(operation: u8) -> Option<usize> {
         VOLATILE..=LAST_SYNC => 4,
         THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER | NEW => 2,
         THREAD_END | RELEASE_LAST | END_OF_CHUNK => 1,
-        ARRIVE | UNIT_BEGIN => 3,
-        LEAVE => 4,
+        ARRIVE_UNNUMBERED | UNIT_BEGIN => 3,
+        ARRIVE | LEAVE => 4,
         _ => return None,
     })
 }

@@ -3,16 +3,20 @@
 //! Events stand either in one total order, as from a text trace, or in a stream per thread with what is needed to put
 //! the streams in an order that the run had. Both kinds of chunk may stand in one file, one kind after the other.
 
+mod arrivals;
 mod bytes;
 mod chunk;
 mod counts;
 mod events;
+mod items;
 mod merge;
 mod order;
 mod read;
 mod rows;
 mod write;
 
+pub use items::Items;
+pub use merge::{Decode, Merger};
 pub use order::Order;
 pub use write::{OrderedWriter, StreamWriter, ThreadEvents};
 
@@ -22,7 +26,7 @@ pub(crate) use read::BinaryReader;
 pub const MAGIC: [u8; 8] = *b"\x93FIS\r\n\x1a\n";
 
 /// The version that is written, and the newest that can be read.
-pub const VERSION: u16 = 1;
+pub const VERSION: u16 = 2;
 
 /// Magic, version, and six bytes that are 0 today.
 pub(crate) const HEADER_LENGTH: usize = 16;

@@ -15,13 +15,13 @@ mod reader;
 mod tables;
 mod text;
 
-pub use binary::{MAGIC, Order, OrderedWriter, StreamWriter, ThreadEvents, VERSION};
+pub use binary::{Decode, Items, MAGIC, Merger, Order, OrderedWriter, StreamWriter, ThreadEvents, VERSION};
 pub use event::{Access, Action, Cause, Event, Interval, Mode, Ran, SyncKind};
 pub use ids::{
     ActivationId, BarrierId, BranchId, LockId, MethodId, ObjectId, SectionId, SiteId, StackId, StringId, ThreadId,
     UnitId, VariableId,
 };
 pub use problem::{Problem, Problems, TraceError};
-pub use reader::{Form, Reader};
+pub use reader::{Events, Form, Reader};
 pub use tables::{Frame, Part, RowCounts, Tables, Thing};
 pub use text::TextWriter;

@@ -88,6 +88,25 @@ impl<R: Read> Reader<R> {
     }
 }
 
+/// What gives the events of a run, in an order that it had.
+pub trait Events {
+    /// Replaces the batch by about `limit` next events; an empty batch is the end.
+    fn fill(&mut self, batch: &mut Vec<Event>, limit: usize) -> Result<(), TraceError>;
+
+    /// The names of all that the events so far refer to.
+    fn tables(&self) -> &Tables;
+}
+
+impl<R: Read> Events for Reader<R> {
+    fn fill(&mut self, batch: &mut Vec<Event>, limit: usize) -> Result<(), TraceError> {
+        Reader::fill(self, batch, limit)
+    }
+
+    fn tables(&self) -> &Tables {
+        Reader::tables(self)
+    }
+}
+
 /// Files that people give by mistake, by their first bytes.
 fn foreign(begun: &[u8]) -> Option<&'static str> {
     match begun {

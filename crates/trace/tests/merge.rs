@@ -123,9 +123,9 @@ fn record(random: &mut Random, length: usize) -> Recorded {
                     let generation = recorded.events.len() as u32;
                     let barrier = BarrierId(0);
                     let there: Vec<usize> = (0..THREADS).filter(|&one| started[one] && !ended[one]).collect();
-                    for &one in &there {
+                    for (number, &one) in there.iter().enumerate() {
                         let action = Action::Arrive { barrier, generation };
-                        push(&mut recorded, one, action, segments[one], Order::Free);
+                        push(&mut recorded, one, action, segments[one], Order::Arrival(number as u32));
                     }
                     let order = Order::AfterArrivals(there.len() as u32);
                     for &one in there.iter().rev() {

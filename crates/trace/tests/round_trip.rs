@@ -188,7 +188,7 @@ fn the_form_is_told_by_content() {
     match Reader::new(&newer[..]) {
         Err(error) => assert_eq!(
             error.to_string(),
-            "the trace has format 9, and this version reads formats up to 1: use a newer fissure"
+            "the trace has format 9, and this version reads formats up to 2: use a newer fissure"
         ),
         Ok(_) => panic!("read as a trace"),
     }

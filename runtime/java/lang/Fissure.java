@@ -30,7 +30,6 @@ public final class Fissure {
     static final int THREAD_END = 41;
     static final int START = 42;
     static final int JOIN = 43;
-    static final int ARRIVE = 44;
     static final int LEAVE = 45;
     static final int UNIT_BEGIN = 46;
     static final int UNIT_END = 47;
@@ -42,6 +41,7 @@ public final class Fissure {
     static final int NEW = 53;
     /** The lock that the thread took last is left. */
     static final int RELEASE_LAST = 54;
+    static final int ARRIVE = 55;
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
 
@@ -169,6 +169,24 @@ public final class Fissure {
             }
         }
         FissureFilter.field(s, o, ref, site, true);
+    }
+
+    /** A read, and a write that follows it before anything else is told. */
+    @ForceInline
+    public static void update(Object o, Object thread, int ref, int read, int write) {
+        if (o == null) {
+            return;
+        }
+        FissureThread s = (FissureThread) thread;
+        long both = FissureRefs.offsets(ref);
+        int offset = (int) both;
+        if (offset > 0) {
+            long word = U.getLong(o, offset);
+            if ((word | 5) == s.full || word == 0 && U.getLong(o, both >>> 32) == s.fresh) {
+                return;
+            }
+        }
+        FissureFilter.update(s, o, ref, read, write);
     }
 
     /** What is written is a reference: others may now know objects that only this thread knew. */
@@ -304,6 +322,27 @@ public final class Fissure {
             }
         }
         readApart(s, array, index, site);
+    }
+
+    /** {@code seen} is what the same probe gave for the same array before, or 0. */
+    @ForceInline
+    public static int readElementStamped(Object array, int index, Object thread, int seen, int site) {
+        FissureThread s = (FissureThread) thread;
+        return seen == s.segmentStamp() ? seen : readAndAsk(s, array, index, site);
+    }
+
+    @DontInline
+    private static int readAndAsk(FissureThread s, Object array, int index, int site) {
+        FissureArray a = s.array(array, site);
+        if (a != null) {
+            long[] words = a.words;
+            long word = words == null ? a.word : index >= 0 && index < words.length ? words[index] : 0;
+            if (isKept(s, word)) {
+                return words == null ? s.segmentStamp() : 0;
+            }
+        }
+        FissureFilter.element(s, a, array, index, site, false);
+        return 0;
     }
 
     @ForceInline

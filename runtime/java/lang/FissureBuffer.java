@@ -51,6 +51,12 @@ class FissureBuffer {
         return full >>> 4 & SEGMENTS;
     }
 
+    /** The segment as a number that is not 0. It takes billions of segments for one to come again. */
+    @ForceInline
+    final int segmentStamp() {
+        return (int) (full >>> 4) | 1 << 31;
+    }
+
     /** The bit that says that a new segment begins with the next record. If it is not the next one, a record says which. */
     @ForceInline
     final long segmentBit() {

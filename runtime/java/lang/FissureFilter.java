@@ -58,6 +58,68 @@ final class FissureFilter {
         }
     }
 
+    /** A read of a field and a write right after it. */
+    @DontInline
+    static void update(FissureThread s, Object o, int ref, int read, int write) {
+        if (!Fissure.take(s)) {
+            return;
+        }
+        try {
+            FissureRef r = FissureRefs.of(s, o, ref);
+            if (r == null) {
+                Fissure.lost(s);
+                return;
+            }
+            if (FissureRefs.isIgnored(ref)) {
+                return;
+            }
+            if (r.isVolatile) {
+                FissureCalls.volatileAtOnce(s, o, r, false, read);
+                FissureCalls.volatileAtOnce(s, o, r, true, write);
+                return;
+            }
+            if (r.idOffset > 0 && U.getLong(o, r.idOffset) == s.fresh) {
+                return;
+            }
+            if (r.offset > 0) {
+                if (!isOwnUpdate(s, o, r, read, write)) {
+                    access(s, Fissure.FIELD, false, o, r, 0, o, r.offset, read);
+                    access(s, Fissure.FIELD, true, o, r, 0, o, r.offset, write);
+                }
+            } else {
+                FissureWord more = FissureIdentity.word(s, o, r.field);
+                access(s, Fissure.FIELD, false, o, r, 0, more, FissureWord.WORD, read);
+                access(s, Fissure.FIELD, true, o, r, 0, more, FissureWord.WORD, write);
+            }
+        } catch (Throwable trouble) {
+            Fissure.lost(s, trouble);
+        } finally {
+            s.busy = false;
+        }
+    }
+
+    /** The same for a field that this thread had last: one step of its word counts both. */
+    private static boolean isOwnUpdate(FissureThread s, Object o, FissureRef r, int read, int write) {
+        long word = U.getLongVolatile(o, r.offset);
+        if (word >>> FissureThread.THREAD_SHIFT != s.number) {
+            return false;
+        }
+        long next = s.word();
+        if ((word & ~15L) == next) {
+            if ((word & 3) >= 2 || (word >>> 2 & 3) >= 2) {
+                return false;
+            }
+            next = word;
+        }
+        if (!U.compareAndSetLong(o, r.offset, word, next + 5)) {
+            return false;
+        }
+        long id = FissureIdentity.id(s, o, r);
+        s.append(Fissure.FIELD, r.field, read, id);
+        s.append(Fissure.FIELD + Fissure.WRITE, r.field, write, id);
+        return true;
+    }
+
     /** An access to a field that this thread had last, as most are: what {@link #access} does then, in fewer steps. */
     private static boolean isOwn(FissureThread s, Object o, FissureRef r, boolean write, int site) {
         long word = U.getLongVolatile(o, r.offset);

@@ -146,9 +146,8 @@ final class FissureThreads {
     static void arrive(FissureThread s, FissureMore of, int generation, int site) {
         s.publish();
         s.endSegment();
-        s.append(Fissure.ARRIVE, of.type, site, of.id, generation);
-        // Counted once it is written: who leaves after so many finds them all.
-        of.take(1);
+        // Numbered before it is written: who leaves comes after all lower numbers, those that are being written included.
+        s.append(Fissure.ARRIVE, of.type, site, of.id, generation, of.take(1));
     }
 
     static void leave(FissureThread s, Object subject, int site) {

@@ -1,10 +1,10 @@
 //! One JVM: answers what it asks, and follows what it does.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
@@ -12,8 +12,8 @@ use anyhow::{Context, Result};
 use detect_dynamic::{Answered, Options, feed_with_tables};
 use detect_static::{DETECTORS, Suspected};
 use program::{Known, Program, Settings};
-use recording::{Follow, Recording};
-use trace::Reader;
+use recording::{Follow, LiveEvents, Piece, Recording};
+use trace::Events;
 
 use super::judge::Judge;
 use super::plan::{UnitsArg, plan};
@@ -26,8 +26,8 @@ use crate::request;
 
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Pieces of a trace on their way to whoever reads it.
-const BYTES_AHEAD: usize = 4;
+/// Parts of a recording on their way to whoever makes events of them.
+const PARTS_AHEAD: usize = 4;
 
 pub(super) struct Watch {
     pub(super) folder: PathBuf,
@@ -59,32 +59,32 @@ impl Watch {
         };
         let mut judge = Judge::new(self, suspicions, plan);
         let follow = Follow::consuming(&self.folder).with_context(|| self.shown())?;
-        let (sender, receiver) = sync_channel(BYTES_AHEAD);
-        // Records become a trace on one thread, its events are put in order on the next, and judged on this one.
+        let (sender, receiver) = sync_channel(PARTS_AHEAD);
+        // Records are read on one thread, their events are put in order on the next, and judged on this one.
         thread::scope(|scope| {
             let following = scope.spawn(move || self.follow(follow, &sender));
-            let live = Live { receiver, bytes: Vec::new(), at: 0 };
-            let mut reader = Reader::new(live).with_context(|| self.shown())?;
+            let mut events = LiveEvents::new(receiver);
             let mut seen = 0;
             let mut behind = Behind::new(&self.is_over);
-            feed_with_tables(&mut reader, |events, tables| {
+            feed_with_tables(&mut events, |events, tables| {
                 seen += events.len() as u64;
                 judge.on_events(events, tables);
                 behind.tell(seen);
             })
             .with_context(|| self.shown())?;
-            let lost = reader.problems().lost_events();
-            let answered = judge.finish(reader.tables());
-            let recording = following.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            Ok(Watched { checked, answered, recording, seen, lost })
+            let answered = judge.finish(events.tables());
+            let mut recording = following.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            recording.events = seen;
+            recording.broken += events.broken();
+            Ok(Watched { checked, answered, recording, seen, lost: events.broken() })
         })
     }
 
-    /// Sends the recording as a trace until the program has ended and all is read, or nobody takes it any more.
-    fn follow(&self, mut follow: Follow, sender: &SyncSender<io::Result<Vec<u8>>>) -> Recording {
+    /// Sends the recording until the program has ended and all is read, or nobody takes it any more.
+    fn follow(&self, mut follow: Follow, sender: &SyncSender<io::Result<Vec<Piece>>>) -> Recording {
         loop {
             // Asked before the files are read, so that nothing is written after the last look.
-            let is_over = self.is_over.load(Ordering::SeqCst);
+            let is_over = self.is_over.load(Ordering::SeqCst) || follow.about().ended;
             let more = match follow.poll() {
                 Ok(more) => more,
                 Err(error) => {
@@ -93,17 +93,12 @@ impl Watch {
                     return Recording::default();
                 }
             };
-            let bytes = follow.take();
-            if !bytes.is_empty() && sender.send(Ok(bytes)).is_err() {
+            let pieces = follow.pieces();
+            if !pieces.is_empty() && sender.send(Ok(pieces)).is_err() {
                 return Recording::default();
             }
-            if is_over || follow.about().ended {
-                let (rest, recording) = match follow.finish() {
-                    Ok((rest, recording)) => (Ok(rest), recording),
-                    Err(error) => (Err(error), Recording::default()),
-                };
-                let _ = sender.send(rest);
-                return recording;
+            if !more && is_over {
+                return follow.about().clone();
             }
             if !more {
                 thread::sleep(PAUSE);
@@ -200,26 +195,6 @@ impl Watch {
             plan: plan(self.units, &program, &self.settings, &suspicions) + &assumed.plan() + &constants,
             suspicions,
         })
-    }
-}
-
-/// A recording as a trace, as it is sent.
-struct Live {
-    receiver: Receiver<io::Result<Vec<u8>>>,
-    bytes: Vec<u8>,
-    at: usize,
-}
-
-impl Read for Live {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        while self.at == self.bytes.len() {
-            let Ok(bytes) = self.receiver.recv() else { return Ok(0) };
-            (self.bytes, self.at) = (bytes?, 0);
-        }
-        let length = out.len().min(self.bytes.len() - self.at);
-        out[..length].copy_from_slice(&self.bytes[self.at..self.at + length]);
-        self.at += length;
-        Ok(length)
     }
 }
 

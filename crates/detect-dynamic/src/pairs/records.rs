@@ -25,6 +25,38 @@ impl Held {
     }
 }
 
+/// The numbers before and after an access, if it has any.
+///
+/// Two plain numbers, which stay in registers: every access has them, and an option that was written in parts and is read as a
+/// whole makes the processor wait.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Span {
+    before: u64,
+    /// One more than the number; 0 if there are none.
+    end: u64,
+}
+
+impl Span {
+    pub(super) const NONE: Span = Span { before: 0, end: 0 };
+
+    pub(super) fn of(interval: Option<Interval>) -> Span {
+        interval.map_or(Span::NONE, |interval| Span { before: interval.before(), end: interval.after() + 1 })
+    }
+
+    pub(super) fn is_some(self) -> bool {
+        self.end != 0
+    }
+
+    /// Whether both are known, and this one was over before the other began.
+    fn precedes(self, other: Span) -> bool {
+        self.is_some() && other.is_some() && self.end - 1 < other.before
+    }
+
+    pub(super) fn overlaps(self, other: Span) -> bool {
+        self.is_some() && other.is_some() && self.before < other.end - 1 && other.before < self.end - 1
+    }
+}
+
 /// One access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Access {
@@ -37,7 +69,7 @@ pub(super) struct Access {
     pub(super) writes: bool,
     /// An access that is one step by itself: it reads and writes, and no one comes in between.
     pub(super) updates: bool,
-    pub(super) interval: Option<Interval>,
+    pub(super) span: Span,
     pub(super) clock: Clock,
     /// When the thread took the first of the locks that it held, or the moment itself if it held none.
     pub(super) section: Moment,
@@ -46,9 +78,10 @@ pub(super) struct Access {
 impl Access {
     /// Whether it surely came before the other one. Of accesses that overlapped nobody knows.
     pub(super) fn is_before(&self, other: &Access) -> bool {
-        match (self.interval, other.interval) {
-            (Some(own), Some(others)) if self.variable == other.variable => own.after() < others.before(),
-            _ => self.moment < other.moment,
+        if self.variable == other.variable && self.span.is_some() && other.span.is_some() {
+            self.span.precedes(other.span)
+        } else {
+            self.moment < other.moment
         }
     }
 
@@ -102,8 +135,10 @@ enum Records {
 }
 
 struct Many {
-    /// Those of the records, as bare numbers. They stand apart because all of them are looked at for every access.
+    /// Those of the records, as bare numbers.
     manners: Vec<u32>,
+    /// How many of these end in the same eight bits: mostly none does, and nobody needs to look at them all.
+    endings: [u8; 256],
     records: Vec<Record>,
     /// The oldest record, once there is no room for more.
     oldest: usize,
@@ -112,17 +147,46 @@ struct Many {
 }
 
 impl Many {
+    /// With one record.
+    fn new(manner: Manner, record: Record) -> Many {
+        let mut many = Many {
+            manners: vec![manner.0],
+            endings: [0; 256],
+            records: vec![record],
+            oldest: 0,
+            guard: record.held.alone,
+        };
+        many.endings[ending(manner.0)] = 1;
+        many
+    }
+
+    /// Where the record of a manner is.
+    #[inline(always)]
+    fn find(&self, manner: Manner) -> Option<usize> {
+        if self.endings[ending(manner.0)] == 0 {
+            return None;
+        }
+        self.manners.iter().position(|known| *known == manner.0)
+    }
+
+    #[inline(always)]
     fn add(&mut self, manner: Manner, record: Record, sets: &mut LockSets) {
         self.guard = sets.meet(self.guard, record.held.alone);
+        self.endings[ending(manner.0)] += 1;
         if self.records.len() < Index::MOST {
             self.manners.push(manner.0);
             self.records.push(record);
         } else {
+            self.endings[ending(self.manners[self.oldest])] -= 1;
             self.manners[self.oldest] = manner.0;
             self.records[self.oldest] = record;
             self.oldest = (self.oldest + 1) % Index::MOST;
         }
     }
+}
+
+fn ending(manner: u32) -> usize {
+    usize::from(manner as u8)
 }
 
 #[derive(Default)]
@@ -142,6 +206,8 @@ impl Index {
     }
 
     /// Adds an access that is done in this manner.
+    // All parts of the access are at hand where this is called, and go to their places from there.
+    #[inline(always)]
     pub(super) fn add(&mut self, manner: Manner, thread: ThreadId, held: Held, access: Access, sets: &mut LockSets) {
         let index = access.variable.index();
         if index >= self.variables.len() {
@@ -156,20 +222,12 @@ impl Index {
                 return;
             }
             Records::One(known, record) => {
-                let (manners, records_of_one) = (vec![known.0], vec![*record]);
-                let guard = record.held.alone;
-                let mut many = Many { manners, records: records_of_one, oldest: 0, guard };
+                let mut many = Many::new(*known, *record);
                 many.add(manner, Record::new(thread, held, access), sets);
                 *records = Records::Many(Box::new(many));
             }
             Records::Many(many) => {
-                // Most are not there when there are many, which is found out by comparing many at once.
-                let known = if many.manners.contains(&manner.0) {
-                    many.manners.iter().position(|known| *known == manner.0)
-                } else {
-                    None
-                };
-                if let Some(known) = known {
+                if let Some(known) = many.find(manner) {
                     many.records[known].last = access;
                     return;
                 }

@@ -9,10 +9,10 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use trace::{Interval, ObjectId, SiteId, Tables, ThreadId, VariableId};
+use trace::{ObjectId, SiteId, Tables, ThreadId, VariableId};
 
 use super::clock::{Clock, Clocks};
-use super::records::{Access, Moment};
+use super::records::{Access, Moment, Span};
 
 /// What a variable changes hands through: an object, or a variable that belongs to none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -39,21 +39,14 @@ struct Done {
     kind: Kind,
     site: SiteId,
     moment: Moment,
-    interval: Option<Interval>,
+    span: Span,
     writes: bool,
 }
 
 impl Done {
     /// Whether it may have come after the other one: of what overlapped nobody knows.
     fn may_follow(&self, other: &Done) -> bool {
-        self.moment > other.moment || self.overlaps(other)
-    }
-
-    fn overlaps(&self, other: &Done) -> bool {
-        match (self.interval, other.interval) {
-            (Some(own), Some(others)) => own.before() < others.after() && others.before() < own.after(),
-            _ => false,
-        }
+        self.moment > other.moment || self.span.overlaps(other.span)
     }
 }
 
@@ -70,13 +63,36 @@ impl Thread {
     const LATEST: usize = 64;
     const MOST_LEFT: usize = 32;
 
+    // With what the caller has at hand, each part goes to its place at once; as a whole it would be put together elsewhere
+    // and copied from there, before the processor is done with putting it together.
+    #[inline(always)]
     fn add(&mut self, done: Done) {
-        if self.latest.len() < Thread::LATEST {
-            self.latest.push(done);
+        if let Some(place) = self.latest.get_mut(self.next) {
+            *place = done;
         } else {
-            self.latest[self.next] = done;
+            self.latest.push(done);
         }
         self.next = (self.next + 1) % Thread::LATEST;
+    }
+
+    /// It writes something, by which it may hand over what it had.
+    #[inline(never)]
+    fn writes(&mut self, thread: ThreadId, done: &Done, watched: &mut [Watched]) {
+        self.left.retain(|&place| {
+            let left = &mut watched[place];
+            if left.is_settled() {
+                return false;
+            }
+            if left.owner != thread {
+                return left.late.as_ref().is_some_and(|late| late.from == thread) && left.write_late(done);
+            }
+            if left.object != done.what
+                && left.written.iter().all(|known| (known.what, known.writes) != (done.what, done.writes))
+            {
+                left.written.push(*done);
+            }
+            left.written.len() < Watched::MOST_WRITTEN
+        });
     }
 
     fn has_left(&mut self, place: usize) {
@@ -150,7 +166,7 @@ impl Watched {
             }
         }
         self.candidates = Some(candidates);
-        let looks = taker.latest.iter().filter(|done| done.interval.is_some()).copied().collect();
+        let looks = taker.latest.iter().filter(|done| done.span.is_some()).copied().collect();
         self.late = Some(Late { from: self.owner, looks, known, writes: 0 });
     }
 
@@ -160,7 +176,7 @@ impl Watched {
         if !done.writes {
             return true;
         }
-        for looked in late.looks.iter().filter(|looked| looked.what == done.what && looked.overlaps(done)) {
+        for looked in late.looks.iter().filter(|looked| looked.what == done.what && looked.span.overlaps(done.span)) {
             join(candidates, late.known.as_deref(), done, looked);
         }
         late.writes += 1;
@@ -226,24 +242,24 @@ impl Turns {
     const MOST_WATCHED: usize = 1 << 14;
 
     /// Watches a variable that a thread has just accessed.
-    pub(super) fn watch(&mut self, thread: ThreadId, object: ObjectId, access: &Access) {
-        if self.place(access.variable).is_some() || self.watched.len() >= Turns::MOST_WATCHED {
+    pub(super) fn watch(&mut self, thread: ThreadId, object: ObjectId, variable: VariableId, clock: Clock) {
+        if self.place(variable).is_some() || self.watched.len() >= Turns::MOST_WATCHED {
             return;
         }
         let watched = Watched {
-            object: Through::of(object, access.variable),
+            object: Through::of(object, variable),
             owner: thread,
-            clock: access.clock,
+            clock,
             written: Vec::new(),
             candidates: None,
             changes: 0,
             late: None,
         };
         self.watched.push(watched);
-        if access.variable.index() >= self.places.len() {
-            self.places.resize(access.variable.index() + 1, 0);
+        if variable.index() >= self.places.len() {
+            self.places.resize(variable.index() + 1, 0);
         }
-        self.places[access.variable.index()] = self.watched.len() as u32;
+        self.places[variable.index()] = self.watched.len() as u32;
         if let Some(own) = self.threads.get_mut(thread.index()) {
             own.has_left(self.watched.len() - 1);
         }
@@ -262,6 +278,7 @@ impl Turns {
         self.place(variable).map(|place| &self.watched[place])
     }
 
+    #[inline(always)]
     pub(super) fn access(
         &mut self,
         thread: ThreadId,
@@ -275,39 +292,17 @@ impl Turns {
         }
         let what = Through::of(object, access.variable);
         let kind = self.kind(access.variable, tables);
-        let done = Done {
-            what,
-            kind,
-            site: access.site,
-            moment: access.moment,
-            interval: access.interval,
-            writes: access.writes,
-        };
-        if access.writes {
-            if access.site.index() >= self.writing.len() {
-                self.writing.resize(access.site.index() + 1, false);
+        let Access { site, moment, span, writes, .. } = *access;
+        if writes {
+            if site.index() >= self.writing.len() {
+                self.writing.resize(site.index() + 1, false);
             }
-            self.writing[access.site.index()] = true;
+            self.writing[site.index()] = true;
         }
         let place = self.place(access.variable);
         let own = &mut self.threads[thread.index()];
-        if (access.writes || access.interval.is_some()) && !own.left.is_empty() {
-            let watched = &mut self.watched;
-            own.left.retain(|&place| {
-                let left = &mut watched[place];
-                if left.is_settled() {
-                    return false;
-                }
-                if left.owner != thread {
-                    return left.late.as_ref().is_some_and(|late| late.from == thread) && left.write_late(&done);
-                }
-                if left.object != what
-                    && left.written.iter().all(|known| (known.what, known.writes) != (what, done.writes))
-                {
-                    left.written.push(done);
-                }
-                left.written.len() < Watched::MOST_WRITTEN
-            });
+        if (writes || span.is_some()) && !own.left.is_empty() {
+            own.writes(thread, &Done { what, kind, site, moment, span, writes }, &mut self.watched);
         }
         if let Some(place) = place.filter(|place| !self.watched[*place].is_settled()) {
             let watched = &mut self.watched[place];
@@ -319,19 +314,23 @@ impl Turns {
             own.has_left(place);
         }
         // What it does now comes before what it does next.
-        own.add(done);
+        own.add(Done { what, kind, site, moment, span, writes });
     }
 
     fn kind(&mut self, variable: VariableId, tables: &Tables) -> Kind {
         if variable.index() >= self.kinds.len() {
             self.kinds.resize(variable.index() + 1, Kind::default());
         }
-        let known = &mut self.kinds[variable.index()];
-        if *known == Kind::default() {
-            let next = Kind(self.names.len() as u32 + 1);
-            *known = *self.names.entry(tables.variable_name(variable)).or_insert(next);
-        }
-        *known
+        let known = self.kinds[variable.index()];
+        if known == Kind::default() { self.new_kind(variable, tables) } else { known }
+    }
+
+    #[cold]
+    fn new_kind(&mut self, variable: VariableId, tables: &Tables) -> Kind {
+        let next = Kind(self.names.len() as u32 + 1);
+        let kind = *self.names.entry(tables.variable_name(variable)).or_insert(next);
+        self.kinds[variable.index()] = kind;
+        kind
     }
 
     /// Whether the threads that have these variables take turns, as far as the run shows. `alike` are variables that the

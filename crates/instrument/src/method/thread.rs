@@ -1,5 +1,7 @@
 //! What a method keeps in local variables for its probes: the thread's state, and whether the arrays of a loop are quiet.
 
+use std::collections::BTreeMap;
+
 use classfile::edit::LocalType;
 
 use super::*;
@@ -41,19 +43,32 @@ impl MethodRewriter<'_, '_, '_> {
         }
         let loops =
             if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
+        let quiet = loops.iter().flat_map(|found| &found.accesses).copied().collect();
+        let stamped =
+            if self.context.plan.families.arrays { stamps::find(&self.code, &quiet) } else { BTreeMap::new() };
+        let numbers = 2 * loops.len() + stamped.len();
         let object = self.class.pool.add_class(b"java/lang/Object")?;
         let mut types = vec![LocalType::Object(object)];
-        types.extend(loops.iter().flat_map(|_| [LocalType::Int; 2]));
+        types.extend((0..numbers).map(|_| LocalType::Int));
         let first = self.code.lasting_locals(initial, types)?;
         self.thread = Some(first);
         self.call(Probe::Thread)?;
         self.snippet.store(Kind::Reference, first);
-        for number in 0..2 * loops.len() as u16 {
+        for number in 0..numbers as u16 {
             self.snippet.push_int(0, &mut self.class.pool)?.store(Kind::Int, first + 1 + number);
         }
         self.code.insert_at_entry(&self.snippet);
         self.snippet.clear();
         self.is_edited = true;
+        for (number, (_, found)) in (0..).zip(stamped) {
+            let stamp = first + 1 + 2 * loops.len() as u16 + number;
+            // Another array in the variable.
+            for store in found.stores {
+                self.snippet.push_int(0, &mut self.class.pool)?.store(Kind::Int, stamp);
+                self.insert(store, Place::After);
+            }
+            self.stamps.extend(found.reads.into_iter().map(|read| (read, stamp)));
+        }
         for (number, found) in (0..).zip(loops) {
             let before = first + 1 + 2 * number;
             self.ask_before(&found, QuietLocals { before, now: before + 1 })?;

@@ -226,6 +226,38 @@ fn damage_costs_one_block() {
     }
 }
 
+/// Two threads arrive at one barrier, and the main thread leaves it.
+fn arrivals(first: &[u64], second: &[u64], leave_after: u64) -> Vec<Chunk> {
+    let head = |operation: u8, more: u64| u64::from(operation) | 1 << 6 | more << 8;
+    let barrier = |operation: u8, numbers: &[u64]| [&[head(operation, 0), 7, 1], numbers].concat();
+    let arrive =
+        |numbers: &[u64]| barrier(if numbers.is_empty() { record::ARRIVE_UNNUMBERED } else { record::ARRIVE }, numbers);
+    let main = barrier(record::LEAVE, &[leave_after]);
+    let all = [(1, main), (2, arrive(first)), (3, arrive(second))];
+    let chunk = |(number, (thread, records))| Chunk { thread, number: number as u64, records, mark: CHUNK_MARK };
+    all.into_iter().enumerate().map(chunk).collect()
+}
+
+/// A leave comes after the arrival that it names, and not after as many others.
+#[test]
+fn a_leave_comes_after_the_arrivals_of_lower_numbers() {
+    for (first, second, leave_after, order, out_of_order) in [
+        (&[0][..], &[1][..], 1, ["arrive", "leave", "arrive"], 0),
+        (&[1], &[0], 1, ["arrive", "arrive", "leave"], 0),
+        // Traces of older versions count.
+        (&[], &[], 1, ["arrive", "leave", "arrive"], 0),
+        (&[], &[], 2, ["arrive", "arrive", "leave"], 0),
+        // A thread that was killed never wrote the arrival of number 0.
+        (&[1], &[2], 3, ["arrive", "arrive", "leave"], 1),
+    ] {
+        let chunks = arrivals(first, second, leave_after);
+        let told = read_packed(packed(&chunks.iter().collect::<Vec<_>>()));
+        let name = |event: &String| if event.contains("Arrive") { "arrive" } else { "leave" };
+        let names: Vec<&str> = told.events.iter().map(name).collect();
+        assert_eq!((names.as_slice(), told.out_of_order), (order.as_slice(), out_of_order), "{:?}", told.events);
+    }
+}
+
 #[test]
 fn what_a_newer_version_wrote_is_refused() {
     let mut newer = packed_header().to_vec();

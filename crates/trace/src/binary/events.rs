@@ -5,6 +5,8 @@
 //! is the chunk's and an order may follow. Every chunk starts anew, so that one can be read without those before it.
 
 use super::bytes::{Bytes, Cursor};
+use super::items::{Item, Items};
+use super::merge::Decode;
 use super::order::{Order, put_order, take_order};
 use super::rows::SLACK;
 use crate::{
@@ -262,10 +264,25 @@ impl Limits {
     }
 }
 
-/// What stands at one position of a stream.
-pub(super) enum Item {
-    Event(Event, Order),
-    Segment(u64),
+impl Decode for Limits {
+    type Chunk = Vec<u8>;
+    type State = Decoder;
+
+    fn begin(&self, thread: ThreadId) -> Decoder {
+        Decoder::new(thread)
+    }
+
+    fn decode(&mut self, decoder: &mut Decoder, chunk: &Vec<u8>, items: &mut Items) -> bool {
+        decoder.stream(chunk, self, items).is_some()
+    }
+
+    fn end(&self, decoder: &mut Decoder) {
+        *decoder = Decoder::new(decoder.thread);
+    }
+
+    fn bytes(chunk: &Vec<u8>) -> usize {
+        chunk.len()
+    }
 }
 
 /// Reads the events of one chunk, in as many calls as the caller likes.
@@ -300,25 +317,53 @@ impl Decoder {
         Some(())
     }
 
-    /// The next item of a stream; the inner `None` at the end of the payload.
-    pub(super) fn stream(&mut self, payload: &[u8], limits: &Limits) -> Option<Option<Item>> {
+    /// The next items of a stream; none at the end of the payload. `None` if the bytes behind these items make no sense.
+    pub(super) fn stream(&mut self, payload: &[u8], limits: &Limits, items: &mut Items) -> Option<()> {
         let mut cursor = Cursor::new(payload.get(self.position..)?);
-        if cursor.left() == 0 {
-            return Some(None);
+        while cursor.left() > 0 {
+            let Some(item) = items.place() else { break };
+            let tag = cursor.byte()?;
+            if matches!(tag & OPERATION, SEGMENT | NEXT_SEGMENT) {
+                let is_next = tag & OPERATION == NEXT_SEGMENT;
+                self.segment = if is_next { self.segment.checked_add(1)? } else { cursor.u64()? };
+                continue;
+            }
+            if tag & HAS_THREAD != 0 {
+                return None;
+            }
+            self.item(tag, &mut cursor, limits, item)?;
+            items.add();
         }
-        let tag = cursor.byte()?;
-        let item = if matches!(tag & OPERATION, SEGMENT | NEXT_SEGMENT) {
-            let is_next = tag & OPERATION == NEXT_SEGMENT;
-            self.segment = if is_next { self.segment.checked_add(1)? } else { cursor.u64()? };
-            Item::Segment(self.segment)
-        } else if tag & HAS_THREAD != 0 {
-            return None;
-        } else {
-            let event = self.event(tag, &mut cursor, limits)?;
-            Item::Event(event, take_order(&mut cursor, limits)?)
-        };
         self.position = payload.len() - cursor.left();
-        Some(Some(item))
+        Some(())
+    }
+
+    /// Every part goes to its place at once: see [`Items`].
+    #[inline(always)]
+    fn item(&mut self, tag: u8, cursor: &mut Cursor<'_>, limits: &Limits, item: &mut Item) -> Option<()> {
+        if tag & SAME_SITE == 0 {
+            self.site = SiteId(id(cursor, limits.sites)?);
+        }
+        let stack = if tag & HAS_STACK != 0 { StackId(id(cursor, limits.stacks)?) } else { StackId(0) };
+        item.segment = self.segment;
+        let event = &mut item.event;
+        (event.thread, event.site, event.stack) = (self.thread, self.site, stack);
+        match tag & OPERATION {
+            READ => event.action = Action::Read { variable: VariableId(id(cursor, limits.variables)?) },
+            WRITE => event.action = Action::Write { variable: VariableId(id(cursor, limits.variables)?) },
+            ACQUIRE_WITH => {
+                let lock = LockId(id(cursor, limits.locks)?);
+                let (mode, cause) = take_how_held(cursor)?;
+                let (section, activation) = (SectionId(cursor.u32()?), ActivationId(cursor.u64()?));
+                event.action = Action::Acquire { lock, mode, cause, section, activation };
+            }
+            RELEASE => {
+                let lock = LockId(id(cursor, limits.locks)?);
+                event.action = Action::Release { lock, mode: Mode::Exclusive, cause: Cause::Section };
+            }
+            other => event.action = take_other(other, cursor, limits)?,
+        }
+        take_order(cursor, limits, &mut item.order)
     }
 
     // Most of reading is here: as a call it would write each event to memory twice.
@@ -337,27 +382,29 @@ impl Decoder {
             let action = if tag & OPERATION == READ { Action::Read { variable } } else { Action::Write { variable } };
             return Some(Event { thread: self.thread, site: self.site, stack, action });
         }
-        let action = match tag & OPERATION {
-            ACQUIRE => Action::Acquire {
-                lock: LockId(id(cursor, limits.locks)?),
-                mode: Mode::Exclusive,
-                cause: Cause::Section,
-                section: SectionId(0),
-                activation: ActivationId(0),
-            },
-            RELEASE => Action::Release {
-                lock: LockId(id(cursor, limits.locks)?),
-                mode: Mode::Exclusive,
-                cause: Cause::Section,
-            },
-            UNIT_BEGIN_PLAIN => {
-                Action::UnitBegin { unit: UnitId(id(cursor, limits.units)?), activation: ActivationId(0) }
-            }
-            UNIT_END => Action::UnitEnd { unit: UnitId(id(cursor, limits.units)?) },
-            rare => take_rare(rare, cursor, limits)?,
-        };
+        let action = take_other(tag & OPERATION, cursor, limits)?;
         Some(Event { thread: self.thread, site: self.site, stack, action })
     }
+}
+
+/// What is neither a read nor a write.
+#[inline(always)]
+fn take_other(operation: u8, cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Action> {
+    Some(match operation {
+        ACQUIRE => Action::Acquire {
+            lock: LockId(id(cursor, limits.locks)?),
+            mode: Mode::Exclusive,
+            cause: Cause::Section,
+            section: SectionId(0),
+            activation: ActivationId(0),
+        },
+        RELEASE => {
+            Action::Release { lock: LockId(id(cursor, limits.locks)?), mode: Mode::Exclusive, cause: Cause::Section }
+        }
+        UNIT_BEGIN_PLAIN => Action::UnitBegin { unit: UnitId(id(cursor, limits.units)?), activation: ActivationId(0) },
+        UNIT_END => Action::UnitEnd { unit: UnitId(id(cursor, limits.units)?) },
+        rare => take_rare(rare, cursor, limits)?,
+    })
 }
 
 #[inline(always)]

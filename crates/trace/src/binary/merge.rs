@@ -10,10 +10,31 @@ use std::collections::{BTreeSet, VecDeque};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::arrivals::Arrivals;
 use super::counts::Counts;
-use super::events::{Decoder, Item, Limits};
+use super::items::{Item, Items};
 use super::order::Order;
 use crate::{Action, BarrierId, Event, LockId, ThreadId, VariableId};
+
+/// How the chunks of threads' streams are read.
+pub trait Decode {
+    type Chunk;
+    /// What is known of a stream while it is read.
+    type State;
+
+    /// At the start of a stream.
+    fn begin(&self, thread: ThreadId) -> Self::State;
+
+    /// Adds the next events of a chunk, as far as there is room, and none at its end; false if it makes no sense behind
+    /// these.
+    fn decode(&mut self, state: &mut Self::State, chunk: &Self::Chunk, items: &mut Items) -> bool;
+
+    /// The chunk is over, and another one comes.
+    fn end(&self, state: &mut Self::State);
+
+    /// About how many bytes a chunk takes.
+    fn bytes(chunk: &Self::Chunk) -> usize;
+}
 
 /// What a waiting thread waits for. It is woken when something of this kind happens, and looks again.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,11 +48,11 @@ enum Wait {
     End(ThreadId),
 }
 
-struct Stream {
-    chunks: VecDeque<Vec<u8>>,
-    decoder: Decoder,
+struct Stream<D: Decode> {
+    chunks: VecDeque<D::Chunk>,
+    state: D::State,
     /// Decoded and not yet handed out.
-    next: Option<(Event, Order)>,
+    items: Items,
     segment: u64,
     /// Kept reads and writes of this segment, by variable. Older segments need no entry: having left a segment says
     /// that all its accesses came.
@@ -42,12 +63,12 @@ struct Stream {
     awaited_by: Vec<ThreadId>,
 }
 
-impl Stream {
-    fn new(thread: ThreadId) -> Stream {
+impl<D: Decode> Stream<D> {
+    fn new(state: D::State) -> Stream<D> {
         Stream {
             chunks: VecDeque::new(),
-            decoder: Decoder::new(thread),
-            next: None,
+            state,
+            items: Items::default(),
             segment: 0,
             counts: Counts::default(),
             queued: false,
@@ -71,10 +92,10 @@ struct Numbers {
     ahead: BTreeSet<u64>,
 }
 
-#[derive(Default)]
-pub(super) struct Merger {
+/// Merges streams. What reads their chunks is handed in where it is needed, so that its owner can use it, too.
+pub struct Merger<D: Decode> {
     /// By thread. Readers see to it that numbers of threads and locks are not far above those that were named.
-    streams: Vec<Option<Box<Stream>>>,
+    streams: Vec<Option<Box<Stream<D>>>>,
     queue: VecDeque<ThreadId>,
     /// Threads that wait for something else than that another one goes on.
     parked: FxHashMap<Wait, Vec<ThreadId>>,
@@ -83,54 +104,82 @@ pub(super) struct Merger {
     /// Reads of fields that are read by many, since the last write.
     reads: FxHashMap<VariableId, u64>,
     numbers: FxHashMap<VariableId, Numbers>,
-    arrivals: FxHashMap<(BarrierId, u32), u32>,
+    arrivals: Arrivals,
     started: FxHashSet<ThreadId>,
     ended: FxHashSet<ThreadId>,
     bytes: usize,
     /// Events handed out although something before them is missing.
-    pub(super) forced: u64,
-    /// Chunks whose bytes made no sense in spite of their checksum.
-    pub(super) broken: u64,
+    forced: u64,
+    /// Chunks that made no sense in spite of their checksum.
+    broken: u64,
 }
 
-impl Merger {
-    /// Bytes that wait. Beyond [`Merger::MOST`] something is missing, and order is given up rather than memory.
-    pub(super) const MOST: usize = 1 << 28;
+impl<D: Decode> Default for Merger<D> {
+    fn default() -> Merger<D> {
+        Merger {
+            streams: Vec::new(),
+            queue: VecDeque::new(),
+            parked: FxHashMap::default(),
+            turns: Vec::new(),
+            reads: FxHashMap::default(),
+            numbers: FxHashMap::default(),
+            arrivals: Arrivals::default(),
+            started: FxHashSet::default(),
+            ended: FxHashSet::default(),
+            bytes: 0,
+            forced: 0,
+            broken: 0,
+        }
+    }
+}
 
-    pub(super) fn bytes(&self) -> usize {
+impl<D: Decode> Merger<D> {
+    /// Bytes that wait. If they are far too many something is missing, and order is given up rather than memory.
+    pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    pub(super) fn add(&mut self, thread: ThreadId, payload: Vec<u8>) {
-        self.bytes += payload.len();
-        let stream = self.stream(thread);
-        stream.chunks.push_back(payload);
-        if !stream.queued && stream.next.is_none() {
+    /// Events handed out although something before them is missing.
+    pub fn forced(&self) -> u64 {
+        self.forced
+    }
+
+    /// Chunks that made no sense from some point on.
+    pub fn broken(&self) -> u64 {
+        self.broken
+    }
+
+    /// Adds the next chunk of a thread.
+    pub fn add(&mut self, decode: &D, thread: ThreadId, chunk: D::Chunk) {
+        self.bytes += D::bytes(&chunk);
+        let stream = self.stream(decode, thread);
+        stream.chunks.push_back(chunk);
+        if !stream.queued && stream.items.is_empty() {
             stream.queued = true;
             self.queue.push_back(thread);
         }
     }
 
-    fn stream(&mut self, thread: ThreadId) -> &mut Stream {
+    fn stream(&mut self, decode: &D, thread: ThreadId) -> &mut Stream<D> {
         let at = thread.0 as usize;
         if self.streams.len() <= at {
             self.streams.resize_with(at + 1, || None);
         }
-        self.streams[at].get_or_insert_with(|| Box::new(Stream::new(thread)))
+        self.streams[at].get_or_insert_with(|| Box::new(Stream::new(decode.begin(thread))))
     }
 
     /// Appends events that can come now, up to `limit` in all. Appends none if every thread waits or is out of chunks.
-    pub(super) fn drain(&mut self, limits: &Limits, batch: &mut Vec<Event>, limit: usize) {
+    pub fn drain(&mut self, decode: &mut D, batch: &mut Vec<Event>, limit: usize) {
         while batch.len() < limit {
             let Some(thread) = self.queue.pop_front() else { return };
-            self.run(thread, limits, batch, limit);
+            self.run(thread, decode, batch, limit);
         }
     }
 
     /// Hands out one event that waits for something missing. False if none waits.
-    pub(super) fn force(&mut self, batch: &mut Vec<Event>) -> bool {
+    pub fn force(&mut self, batch: &mut Vec<Event>) -> bool {
         // The lowest thread, so that the same bytes always give the same order.
-        let is_waiting = |stream: &Stream| stream.next.is_some() && !stream.queued;
+        let is_waiting = |stream: &Stream<D>| !stream.items.is_empty() && !stream.queued;
         let Some(at) = self.streams.iter().position(|stream| stream.as_deref().is_some_and(is_waiting)) else {
             return false;
         };
@@ -144,10 +193,12 @@ impl Merger {
         }
         self.forced += 1;
         if let Some(mut stream) = self.streams[at].take() {
-            if let Some((event, order)) = stream.next.take() {
+            if let Some(&Item { event, order, .. }) = stream.items.next() {
                 stream.queued = true;
                 self.queue.push_back(thread);
-                self.emit(&mut stream, event, order, batch);
+                stream.items.pass();
+                batch.push(event);
+                self.emit(&mut stream, thread, event.action, order);
             }
             self.streams[at] = Some(stream);
         }
@@ -155,11 +206,11 @@ impl Merger {
     }
 
     /// Hands out events of one thread until it must wait.
-    fn run(&mut self, thread: ThreadId, limits: &Limits, batch: &mut Vec<Event>, limit: usize) {
+    fn run(&mut self, thread: ThreadId, decode: &mut D, batch: &mut Vec<Event>, limit: usize) {
         // Apart meanwhile, so that it need not be looked up for each event.
         let Some(mut stream) = self.streams.get_mut(thread.0 as usize).and_then(Option::take) else { return };
-        self.run_apart(thread, &mut stream, limits, batch, limit);
-        let is_over = stream.next.is_none() && stream.chunks.is_empty() && self.ended.contains(&thread);
+        self.run_apart(thread, &mut stream, decode, batch, limit);
+        let is_over = stream.items.is_empty() && stream.chunks.is_empty() && self.ended.contains(&thread);
         if !is_over {
             self.streams[thread.0 as usize] = Some(stream);
         }
@@ -168,8 +219,8 @@ impl Merger {
     fn run_apart(
         &mut self,
         thread: ThreadId,
-        stream: &mut Stream,
-        limits: &Limits,
+        stream: &mut Stream<D>,
+        decode: &mut D,
         batch: &mut Vec<Event>,
         limit: usize,
     ) {
@@ -178,32 +229,34 @@ impl Merger {
                 self.queue.push_front(thread);
                 return;
             }
-            let segment = stream.segment;
-            let next = match stream.next.take() {
-                None => advance(stream, &mut self.bytes, &mut self.broken, thread, limits),
-                next => next,
-            };
-            let Some((event, order)) = next else {
+            if stream.items.is_empty() {
+                self.advance(stream, decode);
+            }
+            let Some(item) = stream.items.next() else {
                 stream.queued = false;
                 return;
             };
-            if stream.segment != segment {
+            if stream.segment != item.segment {
+                stream.segment = item.segment;
+                stream.counts.clear();
                 // Others may wait for no more than that, and this thread may now wait for them.
                 self.wake_all(&mut stream.awaited_by);
             }
-            if let Some(wait) = self.wait(&event, order) {
-                stream.next = next;
+            if let Some(wait) = self.wait(&item.event, &item.order) {
                 stream.queued = false;
-                self.park(thread, wait);
+                self.park(decode, thread, wait);
                 return;
             }
-            self.emit(stream, event, order, batch);
+            batch.push(item.event);
+            let (action, order) = (item.event.action, item.order);
+            stream.items.pass();
+            self.emit(stream, thread, action, order);
         }
     }
 
-    fn park(&mut self, thread: ThreadId, wait: Wait) {
+    fn park(&mut self, decode: &D, thread: ThreadId, wait: Wait) {
         match wait {
-            Wait::Thread(other) => return self.stream(other).awaited_by.push(thread),
+            Wait::Thread(other) => return self.stream(decode, other).awaited_by.push(thread),
             Wait::Turn(lock) => self.turns(lock).is_awaited = true,
             _ => {}
         }
@@ -219,9 +272,10 @@ impl Merger {
     }
 
     /// What must come before this event and has not yet.
-    fn wait(&self, event: &Event, order: Order) -> Option<Wait> {
-        match order {
-            Order::Free => {}
+    #[inline(always)]
+    fn wait(&self, event: &Event, order: &Order) -> Option<Wait> {
+        match *order {
+            Order::Free | Order::Arrival(_) => {}
             Order::Turn(turn) => {
                 if let Action::Acquire { lock, .. } | Action::Release { lock, .. } = event.action
                     && turn > self.turns.get(lock.0 as usize).map_or(0, |turns| turns.next)
@@ -246,7 +300,7 @@ impl Merger {
             }
             Order::AfterArrivals(count) => {
                 if let Action::Leave { barrier, generation } = event.action
-                    && self.arrivals.get(&(barrier, generation)).copied().unwrap_or(0) < count
+                    && !self.arrivals.have(barrier, generation, count)
                 {
                     return Some(Wait::Arrivals(barrier, generation));
                 }
@@ -278,19 +332,17 @@ impl Merger {
         stream.segment > segment || stream.segment == segment && has_counted() || self.ended.contains(&thread)
     }
 
-    /// Hands out an event, notes what it brings about, and wakes who waited for that.
-    fn emit(&mut self, stream: &mut Stream, event: Event, order: Order, batch: &mut Vec<Event>) {
-        let thread = event.thread;
-        batch.push(event);
-        if let (Order::Turn(turn), Action::Acquire { lock, .. } | Action::Release { lock, .. }) = (order, event.action)
-        {
+    /// Notes what an event brings about that is handed out, and wakes who waited for that.
+    #[inline]
+    fn emit(&mut self, stream: &mut Stream<D>, thread: ThreadId, action: Action, order: Order) {
+        if let (Order::Turn(turn), Action::Acquire { lock, .. } | Action::Release { lock, .. }) = (order, action) {
             let turns = self.turns(lock);
             turns.next = turns.next.max(turn.saturating_add(1));
             if std::mem::take(&mut turns.is_awaited) {
                 self.wake(Wait::Turn(lock));
             }
         }
-        match event.action {
+        match action {
             Action::Read { variable } => {
                 stream.counts.add(variable, (1, 0));
                 if matches!(order, Order::AfterWord { writes: 0, .. }) {
@@ -317,12 +369,18 @@ impl Merger {
                 self.wake(Wait::Numbers(variable));
             }
             Action::Arrive { barrier, generation } => {
-                *self.arrivals.entry((barrier, generation)).or_insert(0) += 1;
-                // Nobody arrives at a generation while others have yet to leave the one two before it.
-                if let Some(old) = generation.checked_sub(2) {
-                    self.arrivals.remove(&(barrier, old));
-                }
+                let number = if let Order::Arrival(number) = order { Some(number) } else { None };
+                self.arrivals.add(barrier, generation, number);
                 self.wake(Wait::Arrivals(barrier, generation));
+            }
+            Action::Leave { barrier, generation } => {
+                // Forced out of turn, what it waited for can come no more.
+                if let Order::AfterArrivals(count) = order
+                    && !self.arrivals.have(barrier, generation, count)
+                {
+                    self.arrivals.give_up(barrier, generation, count);
+                    self.wake(Wait::Arrivals(barrier, generation));
+                }
             }
             Action::Start { child } => {
                 self.started.insert(child);
@@ -338,6 +396,24 @@ impl Merger {
             _ => {}
         }
         self.wake_all(&mut stream.awaited_by);
+    }
+
+    /// Decodes the stream's next events. None are there if it is out of chunks.
+    fn advance(&mut self, stream: &mut Stream<D>, decode: &mut D) {
+        while let Some(chunk) = stream.chunks.front() {
+            stream.items.clear();
+            let is_sound = decode.decode(&mut stream.state, chunk, &mut stream.items);
+            if is_sound && !stream.items.is_empty() {
+                return;
+            }
+            self.broken += u64::from(!is_sound);
+            self.bytes -= D::bytes(chunk);
+            stream.chunks.pop_front();
+            decode.end(&mut stream.state);
+            if !stream.items.is_empty() {
+                return;
+            }
+        }
     }
 
     fn wake(&mut self, wait: Wait) {
@@ -359,36 +435,6 @@ impl Merger {
             }
         }
     }
-}
-
-/// Decodes the stream's next event. `None` if it is out of chunks.
-fn advance(
-    stream: &mut Stream,
-    bytes: &mut usize,
-    broken: &mut u64,
-    thread: ThreadId,
-    limits: &Limits,
-) -> Option<(Event, Order)> {
-    while let Some(chunk) = stream.chunks.front() {
-        match stream.decoder.stream(chunk, limits) {
-            Some(Some(Item::Event(event, order))) => {
-                return Some((event, order));
-            }
-            Some(Some(Item::Segment(segment))) => {
-                if segment != stream.segment {
-                    stream.segment = segment;
-                    stream.counts.clear();
-                }
-                continue;
-            }
-            Some(None) => {}
-            None => *broken += 1,
-        }
-        *bytes -= chunk.len();
-        stream.chunks.pop_front();
-        stream.decoder = Decoder::new(thread);
-    }
-    None
 }
 
 fn variable_of(event: &Event) -> Option<VariableId> {

@@ -17,7 +17,9 @@ pub enum Order {
     /// counts, and after that many reads since then, itself included. Each of them is itself [`Order::AfterWord`] with
     /// no writes.
     AfterReads { thread: ThreadId, segment: u64, reads: u8, count: u64 },
-    /// A leave comes after that many arrivals of its generation.
+    /// The number of an arrival among those of its generation, from 0.
+    Arrival(u32),
+    /// A leave comes after all arrivals of its generation with lower numbers; of arrivals without numbers, after so many.
     AfterArrivals(u32),
     /// The thread's first event comes after the event that started it.
     AfterStart,
@@ -49,27 +51,35 @@ pub(super) fn put_order(bytes: &mut Bytes, order: Order) {
             bytes.put(u64::from(count));
         }
         Order::AfterStart => bytes.push(5),
+        Order::Arrival(number) => {
+            bytes.push(6);
+            bytes.put(u64::from(number));
+        }
     }
 }
 
-pub(super) fn take_order(cursor: &mut Cursor<'_>, limits: &Limits) -> Option<Order> {
-    Some(match cursor.byte()? {
-        0 => Order::Free,
-        1 => Order::Turn(cursor.u64()?),
+/// Every part goes to its place at once.
+#[inline(always)]
+pub(super) fn take_order(cursor: &mut Cursor<'_>, limits: &Limits, order: &mut Order) -> Option<()> {
+    match cursor.byte()? {
+        0 => *order = Order::Free,
+        1 => *order = Order::Turn(cursor.u64()?),
         2 => {
             let thread = ThreadId(id(cursor, limits.threads)?);
             let segment = cursor.u64()?;
             let counts = cursor.byte()?;
-            Order::AfterWord { thread, segment, reads: counts >> 4, writes: counts & 0xf }
+            *order = Order::AfterWord { thread, segment, reads: counts >> 4, writes: counts & 0xf };
         }
         3 => {
             let thread = ThreadId(id(cursor, limits.threads)?);
             let segment = cursor.u64()?;
             let reads = cursor.byte()? >> 4;
-            Order::AfterReads { thread, segment, reads, count: cursor.u64()? }
+            *order = Order::AfterReads { thread, segment, reads, count: cursor.u64()? };
         }
-        4 => Order::AfterArrivals(cursor.u32()?),
-        5 => Order::AfterStart,
+        4 => *order = Order::AfterArrivals(cursor.u32()?),
+        5 => *order = Order::AfterStart,
+        6 => *order = Order::Arrival(cursor.u32()?),
         _ => return None,
-    })
+    }
+    Some(())
 }

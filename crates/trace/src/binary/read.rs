@@ -9,6 +9,9 @@ use super::rows::take_rows;
 use super::{HEADER_LENGTH, MAGIC, VERSION};
 use crate::{Action, Event, Problems, Tables, ThreadId, TraceError};
 
+/// Bytes of chunks that wait for others. Beyond, order is given up.
+const MOST_WAITING: usize = 1 << 28;
+
 pub(crate) struct BinaryReader<R> {
     chunks: ChunkReader<R>,
     tables: Tables,
@@ -19,7 +22,7 @@ pub(crate) struct BinaryReader<R> {
     /// The chunk of ordered events that is being decoded.
     payload: Vec<u8>,
     decoder: Option<Decoder>,
-    merger: Merger,
+    merger: Merger<Limits>,
     /// Whether the end mark was seen, and whether the input is at its end.
     closed: bool,
     at_end: bool,
@@ -74,7 +77,7 @@ impl<R: Read> BinaryReader<R> {
                     self.decoder = None;
                 }
             } else {
-                self.merger.drain(&self.limits, batch, limit);
+                self.merger.drain(&mut self.limits, batch, limit);
             }
             if let Some(last) = batch.last() {
                 self.last_thread = last.thread;
@@ -85,7 +88,7 @@ impl<R: Read> BinaryReader<R> {
             if self.decoder.is_some() {
                 continue;
             }
-            if self.at_end || self.merger.bytes() > Merger::MOST {
+            if self.at_end || self.merger.bytes() > MOST_WAITING {
                 if self.merger.force(batch) {
                     continue;
                 }
@@ -122,7 +125,7 @@ impl<R: Read> BinaryReader<R> {
                 if head.stream as usize > self.tables.threads.len() + super::rows::SLACK {
                     self.problems.add(format!("a chunk belongs to a thread {} that nobody named", head.stream));
                 } else {
-                    self.merger.add(ThreadId(head.stream), payload.to_vec());
+                    self.merger.add(&self.limits, ThreadId(head.stream), payload.to_vec());
                 }
             }
             Kind::End => self.closed = true,
@@ -139,13 +142,14 @@ impl<R: Read> BinaryReader<R> {
     }
 
     fn tell_merger_problems(&mut self) {
-        if self.merger.broken > 0 {
-            self.problems.add(format!("the events of {} chunks make no sense from some point on", self.merger.broken));
+        if self.merger.broken() > 0 {
+            self.problems
+                .add(format!("the events of {} chunks make no sense from some point on", self.merger.broken()));
         }
     }
 
     /// Events whose place among those of other threads could not be kept, because what they wait for is missing.
     pub(crate) fn out_of_order(&self) -> u64 {
-        self.merger.forced
+        self.merger.forced()
     }
 }
