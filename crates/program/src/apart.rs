@@ -31,6 +31,8 @@ enum Own {
     Key(Key),
     /// An object that a final field of the task refers to.
     Object(FieldName),
+    /// An object that its lambda captured.
+    Captured(u16),
 }
 
 /// What one task is given to tell its part by.
@@ -62,6 +64,12 @@ impl Whole<'_> {
                 continue;
             }
             let mut parts = self.parts(access);
+            // A lambda that is made once and run many times has captured one object.
+            let is_run_once = || {
+                let makers = self.calls.callers(run);
+                entry.many == Some(Many::InLoop) && entry.sites.iter().all(|site| makers.contains(&site.at.method))
+            };
+            parts.retain(|part| !matches!(part, Own::Captured(_)) || is_run_once());
             parts.retain(|part| own.as_ref().is_none_or(|own| own.contains(part)));
             if parts.is_empty() {
                 return false;
@@ -91,6 +99,11 @@ impl Whole<'_> {
         {
             parts.push(Own::Object(*field));
         }
+        if let Start::Parameter(position) = access.base.start
+            && access.base.steps.iter().all(is_own)
+        {
+            parts.push(Own::Captured(position));
+        }
         parts
     }
 
@@ -110,7 +123,10 @@ impl Whole<'_> {
                 return is_thread();
             }
             Own::Key(Key { start: KeyStart::Parameter(position), field: None }) => {
-                return self.program.method(run).access.is_synthetic() && differ(&self.captured(run, position));
+                return self.program.method(run).access.is_synthetic() && differ(&self.captured(run, position, false));
+            }
+            Own::Captured(position) => {
+                return self.program.method(run).access.is_synthetic() && differ(&self.captured(run, position, true));
             }
             Own::Key(Key { start: KeyStart::Parameter(0), field: Some(name) }) => self.field_of(run, name),
             Own::Key(_) => None,
@@ -152,14 +168,17 @@ impl Whole<'_> {
     }
 
     /// What lambdas capture that run a method.
-    fn captured(&self, run: MethodId, position: u16) -> Vec<Option<Given>> {
+    fn captured(&self, run: MethodId, position: u16, is_object: bool) -> Vec<Option<Given>> {
         let mut all = Vec::new();
         for maker in self.calls.callers(run) {
             let Some(outline) = self.outlines().get(*maker) else { return vec![None] };
             for event in &outline.events {
                 let Action::Lambda { method, .. } = &event.action else { continue };
                 if self.calls.hierarchy.resolve_name(self.program, *method) == Some(run) {
-                    all.extend(self.given_at((*maker, outline), event, position, false, MAX_DEPTH));
+                    if is_object && !event.in_loop {
+                        return vec![None];
+                    }
+                    all.extend(self.given_at((*maker, outline), event, position, is_object, MAX_DEPTH));
                 }
             }
         }
@@ -212,13 +231,13 @@ impl Whole<'_> {
             _ => None,
         });
         let Some((at, value)) = call else { return vec![None] };
-        if !in_loop && self.is_of_each(method, &body, value) {
+        if !in_loop && self.is_of_each(method, &body, value, is_object) {
             return vec![Some(Given::Varies)];
         }
         if !self.sole().runs_once(method, MAX_CALLERS) {
             return vec![None];
         }
-        if in_loop && self.is_next_of_set(outline, &body, value) {
+        if in_loop && self.is_next_of_set((method, outline), &body, value, is_object) {
             return vec![Some(Given::Varies)];
         }
         if let (Op::Parameter(position), true) = (body.op(body.without_casts(value)), depth > 0 && !in_loop) {
@@ -236,7 +255,7 @@ impl Whole<'_> {
     }
 
     /// Whether a value is what a function is given that is run for each element of a set, once.
-    fn is_of_each(&self, function: MethodId, body: &Body, value: Value) -> bool {
+    fn is_of_each(&self, function: MethodId, body: &Body, value: Value, is_object: bool) -> bool {
         let Op::Parameter(position) = *body.op(body.without_casts(value)) else { return false };
         let [maker] = self.calls.callers(function) else { return false };
         let Some(outline) = self.outlines().get(*maker) else { return false };
@@ -258,9 +277,19 @@ impl Whole<'_> {
         });
         let (Some((user, called, 1)), None) = (users.next(), users.next()) else { return false };
         let text = |symbol| self.program.names.text(symbol);
+        let is_of_list = || {
+            let Ok(Some(body)) = self.program.body(*maker) else { return false };
+            let list = body.instructions().find_map(|(_, instruction)| match instruction.op {
+                Op::Call { arguments, .. } if instruction.pc == user.pc => body.operands(arguments).first().copied(),
+                _ => None,
+            });
+            is_object && list.is_some_and(|list| self.has_each_once(*maker, &body, list))
+        };
         // Of a map, the keys are all different, and what stands under them need not be.
         let is_of_set = match (text(called.class.0), text(called.name)) {
-            (class, "forEach") => is_set(class) || is_map(class) && usize::from(position) == captured,
+            (class, "forEach") => {
+                is_set(class) || is_map(class) && usize::from(position) == captured || !is_map(class) && is_of_list()
+            }
             _ => false,
         };
         usize::from(position) >= captured
@@ -270,24 +299,32 @@ impl Whole<'_> {
             && self.sole().runs_once(*maker, MAX_CALLERS)
     }
 
-    /// Whether a value is the next element of a set that a loop goes over, which is come to once.
-    fn is_next_of_set(&self, outline: &Outline, body: &Body, value: Value) -> bool {
+    /// Whether a value is the next element of a set that a loop goes over, which is come to once; or of a list that has each
+    /// object once.
+    fn is_next_of_set(
+        &self,
+        (method, outline): (MethodId, &Outline),
+        body: &Body,
+        value: Value,
+        is_object: bool,
+    ) -> bool {
         let text = |symbol| self.program.names.text(symbol);
         let next = body.without_casts(value);
-        let Op::Call { method, arguments, .. } = *body.op(next) else { return false };
+        let Op::Call { method: called, arguments, .. } = *body.op(next) else { return false };
         let [iterator] = *body.operands(arguments) else { return false };
         let iterator = body.without_casts(iterator);
-        let Op::Call { method: made, .. } = *body.op(iterator) else { return false };
+        let Op::Call { method: made, arguments: container, .. } = *body.op(iterator) else { return false };
+        let [container] = *body.operands(container) else { return false };
         let is_repeated = |value: Value| {
             let pc = body.instruction(value).pc;
             outline.events.iter().any(|event| event.pc == pc && event.in_loop)
         };
-        text(method.class.0) == "java/util/Iterator"
-            && text(method.name) == "next"
+        text(called.class.0) == "java/util/Iterator"
+            && text(called.name) == "next"
             && text(made.name) == "iterator"
-            && is_set(text(made.class.0))
             && is_repeated(next)
             && !is_repeated(iterator)
+            && (is_set(text(made.class.0)) || is_object && self.has_each_once(method, body, container))
     }
 
     /// What a value is; `is_moved` tells whether the code that uses it comes by a block each time.
@@ -334,12 +371,39 @@ impl Whole<'_> {
                         Some(element) => return Some(element),
                         None => is_object && varies(*index),
                     },
+                    _ if is_object && self.position_by(kind, method).is_some_and(|by| varies(arguments[by])) => true,
                     _ => return self.gotten(kind, method),
                 }
             }
             _ => false,
         };
         is_varying.then_some(Given::Varies)
+    }
+
+    /// The parameter that tells the position of what a method yields: `Lane lane(int number) { return lanes.get(number); }`.
+    fn position_by(&self, kind: CallKind, method: location::MethodName) -> Option<usize> {
+        let targets = self.calls.targets(self.program, kind, method);
+        let [target] = targets.known() else { return None };
+        let Ok(Some(body)) = self.program.body(*target) else { return None };
+        let mut returned = body.instructions().filter_map(|(_, instruction)| match instruction.op {
+            Op::Return(Some(value)) => Some(body.without_casts(value)),
+            _ => None,
+        });
+        let (Some(value), None) = (returned.next(), returned.next()) else { return None };
+        let index = match *body.op(value) {
+            Op::ArrayLoad { index, .. } => index,
+            Op::Call { method, arguments, .. } => {
+                match (self.program.names.text(method.name), body.operands(arguments)) {
+                    ("get", [_, index]) if self.program.names.text(method.class.0).starts_with("java/util/") => *index,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        };
+        match *body.op(index) {
+            Op::Parameter(position) => Some(usize::from(position)),
+            _ => None,
+        }
     }
 
     /// What a getter yields.

@@ -12,6 +12,9 @@ use crate::class::{FieldId, MethodId, Program};
 use crate::library::supertypes;
 use crate::model::{Product, linearize};
 
+/// So many times what is in a field is followed to the field of an object that it is given to.
+const MAX_HANDED_ON: usize = 2;
+
 /// By method.
 pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     let count = program.known_method_count();
@@ -22,12 +25,11 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     let methods: Vec<MethodId> = program.methods().collect();
     let made_in =
         |method: MethodId| calls.mentions[method.index()].calls.iter().filter_map(|(_, call)| makers.get(call));
-    let given = given(program, calls, &makers, &methods);
+    let mut given = given(program, calls, &makers, &methods);
     let classes: FxHashSet<ClassName> = makers.values().copied().collect();
     let classes = &classes;
-    let holders: FxHashSet<FieldId> = methods
-        .par_iter()
-        .flat_map_iter(|method| {
+    let holders = |methods: &[MethodId], given: &[bool]| -> FxHashSet<FieldId> {
+        let held = methods.par_iter().flat_map_iter(|method| {
             let made: Vec<ClassName> = made_in(*method).copied().collect();
             let is_given = given[method.index()];
             let written = if made.is_empty() && !is_given { &[][..] } else { calls.writes(*method) };
@@ -41,8 +43,37 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
                 let kind = classfile::parse_field(program.names.text(field.descriptor), &program.names);
                 matches!(kind, Some(Type::Reference(class)) if fits(class)).then(|| program.resolve_field(*field))?
             })
-        })
-        .collect();
+        });
+        held.collect()
+    };
+    let mut known = holders(&methods, &given);
+    // What is in a field is handed on to objects that are made, and from there perhaps once more.
+    let types = above(program, calls, classes);
+    for _ in 0..MAX_HANDED_ON {
+        let reads = |method: &&MethodId| {
+            calls
+                .reads(**method)
+                .iter()
+                .any(|field| program.resolve_field(*field).is_some_and(|id| known.contains(&id)))
+        };
+        let takes = |method: &MethodId| {
+            program.method(*method).name == program.roots.constructor
+                && program.is_checked(program.class_of(*method))
+                && takes_one(program, &types, *method)
+        };
+        let reading = methods.par_iter().filter(reads);
+        let handed: Vec<MethodId> =
+            reading.flat_map_iter(|method| calls.callees(*method).iter().copied().filter(takes)).collect();
+        let mut handed: Vec<MethodId> = handed.into_iter().filter(|method| !given[method.index()]).collect();
+        handed.sort_unstable();
+        handed.dedup();
+        if handed.is_empty() {
+            break;
+        }
+        handed.iter().for_each(|method| given[method.index()] = true);
+        known.extend(holders(&handed, &given));
+    }
+    let holders = known;
     let holds = |method: MethodId| {
         made_in(method).next().is_some()
             || calls
@@ -60,27 +91,33 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
 
 /// Adds the lambdas and methods that may be given such a container: one of their parameters may hold it.
 fn hand_down(program: &Program, calls: &Calls, classes: &FxHashSet<ClassName>, behind: &mut [bool]) {
-    let above: FxHashSet<ClassName> =
-        classes.iter().flat_map(|class| linearize(*class, &mut supertypes(program))).collect();
-    let is_modelled =
-        |class: &ClassName| *class != program.roots.object && !calls.models.ancestry(*class, &mut |_, _| {}).is_empty();
-    let types: Vec<String> =
-        above.into_iter().filter(is_modelled).map(|class| format!("L{};", program.names.text(class.0))).collect();
-    let takes_one = |method: MethodId| {
-        let descriptor = program.names.text(program.method(method).descriptor);
-        let parameters = descriptor.split(')').next().unwrap_or_default();
-        types.iter().any(|kind| parameters.contains(kind.as_str()))
-    };
+    let types = above(program, calls, classes);
     let mut pending: Vec<MethodId> = program.methods().filter(|method| behind[method.index()]).collect();
     while let Some(method) = pending.pop() {
         for callee in calls.callees(method) {
             let is_own = program.is_checked(program.class_of(*callee));
-            if is_own && !behind[callee.index()] && takes_one(*callee) {
+            if is_own && !behind[callee.index()] && takes_one(program, &types, *callee) {
                 behind[callee.index()] = true;
                 pending.push(*callee);
             }
         }
     }
+}
+
+/// What such containers may be declared as, as descriptors have it.
+fn above(program: &Program, calls: &Calls, classes: &FxHashSet<ClassName>) -> Vec<String> {
+    let above: FxHashSet<ClassName> =
+        classes.iter().flat_map(|class| linearize(*class, &mut supertypes(program))).collect();
+    let is_modelled =
+        |class: &ClassName| *class != program.roots.object && !calls.models.ancestry(*class, &mut |_, _| {}).is_empty();
+    above.into_iter().filter(is_modelled).map(|class| format!("L{};", program.names.text(class.0))).collect()
+}
+
+/// Whether a method takes one of these types.
+fn takes_one(program: &Program, types: &[String], method: MethodId) -> bool {
+    let descriptor = program.names.text(program.method(method).descriptor);
+    let parameters = descriptor.split(')').next().unwrap_or_default();
+    types.iter().any(|kind| parameters.contains(kind.as_str()))
 }
 
 /// By method: whether it gets one from a call, or is a constructor that one is given to.

@@ -22,6 +22,7 @@ mod control;
 mod cover;
 mod dependencies;
 mod derived;
+mod distinct;
 mod getter;
 mod given;
 mod guard;

@@ -55,6 +55,8 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         format!("`{x}` replaced as a whole")
     } else if torn.other.first == torn.other.second {
         format!("all of `{x}` read in one section")
+    } else if common(other, also).is_empty() {
+        format!("`{x}` and `{y}` asked one after the other")
     } else if x == y {
         format!("two of `{x}` {by_other} in one section")
     } else {

@@ -16,11 +16,13 @@
 //! Page: docs/rules/torn-read.md, docs/rules/torn-write.md
 
 mod again;
+mod all_locks;
 mod chain;
 mod explain;
 mod follow;
 mod moved;
 pub(crate) mod paper;
+mod reset;
 mod rules;
 mod stale;
 pub(crate) mod tell;

@@ -1,36 +1,73 @@
 //! Torn writes of one variable: something is taken from one element of a container or array and given to another one, each in
 //! a section of its own, while another section puts all elements together. It may find what is moved in neither.
 
-use program::outline::{Action, MeetingKind, Outline, OutlineSection};
+use program::outline::{Action, EventId, MeetingKind, Outline, OutlineSection};
 use program::summary::{Access, AccessId, Met, Summary, SummarySection};
-use program::{LockKind, MethodId, Variable, Whole};
+use program::{FieldId, LockKind, MethodId, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::again::is_part;
+use super::all_locks::{element_of, locked_all, may_lock_all};
 use super::rules::{Asking, Kind, Torn, is_known};
-use super::views::{Item, Joint, own};
+use super::views::{Item, Joint, common, own};
 use crate::threads::{is_owned, is_shared};
 
 /// More sections that put the elements of the same together than this are not kept.
 const MAX_SUMS: usize = 8;
 
 /// Sections that go over a container or array.
-pub(super) struct Sums(FxHashMap<Variable, Vec<Joint>>);
+#[derive(Default)]
+pub(super) struct Sums {
+    by_section: FxHashMap<Variable, Vec<Joint>>,
+    /// Those that hold the locks of all elements of what fields refer to.
+    by_all_locks: FxHashMap<Variable, Vec<(Joint, Vec<FieldId>)>>,
+}
 
 impl Sums {
     pub(super) fn of(whole: &Whole<'_>) -> Sums {
         let methods: Vec<MethodId> = whole.program.methods().collect();
         let found: Vec<(Variable, Joint)> = methods.par_iter().flat_map_iter(|method| sums(whole, *method)).collect();
-        let mut all: FxHashMap<Variable, Vec<Joint>> = FxHashMap::default();
+        let mut all = Sums::default();
         for (variable, joint) in found {
-            let known = all.entry(variable).or_default();
+            let known = all.by_section.entry(variable).or_default();
             if known.len() < MAX_SUMS {
                 known.push(joint);
             }
         }
-        Sums(all)
+        let locking: Vec<MethodId> =
+            methods.par_iter().copied().filter(|method| may_lock_all(whole, *method)).collect();
+        let mut over_all = locking.clone();
+        over_all.extend(locking.iter().flat_map(|method| whole.calls.callers(*method).iter().copied()));
+        over_all.sort_unstable();
+        over_all.dedup();
+        for method in over_all {
+            for (variable, joint, fields) in under_all_locks(whole, method) {
+                let known = all.by_all_locks.entry(variable).or_default();
+                if known.len() < MAX_SUMS {
+                    known.push((joint, fields));
+                }
+            }
+        }
+        all
     }
+
+    fn has(&self, variable: Variable) -> bool {
+        self.by_section.contains_key(&variable) || self.by_all_locks.contains_key(&variable)
+    }
+}
+
+/// Reads of containers and arrays that a method does with the locks of all elements of something taken.
+fn under_all_locks(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint, Vec<FieldId>)> {
+    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
+    let reads = summary.accesses.iter().enumerate().filter(|(_, access)| !access.is_write);
+    let found = reads.filter_map(|(index, access)| {
+        let (variable, id) = (own(whole, access)?, AccessId(index as u32));
+        let fields = locked_all(whole, method, access.event);
+        let is_of_many = !matches!(variable, Variable::Field(_)) && !fields.is_empty();
+        is_of_many.then_some((variable, Joint { method, first: id, second: id }, fields))
+    });
+    found.collect()
 }
 
 fn sums(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
@@ -99,22 +136,38 @@ fn is_run_inside(whole: &Whole<'_>, around: &SummarySection, access: &Access) ->
 
 /// Whether a read is the end of a stream that makes one number of all elements.
 fn is_total(whole: &Whole<'_>, outline: &Outline, access: &Access) -> bool {
-    let Action::Call { method, .. } = &outline.events[access.event.index()].action else { return false };
     let names = &whole.program.names;
-    names.text(method.class.0).starts_with("java/util/stream/")
-        && matches!(names.text(method.name), "sum" | "average" | "reduce" | "collect")
+    let is_end = |event: EventId| match &outline.events[event.index()].action {
+        Action::Call { method, .. } => {
+            names.text(method.class.0).starts_with("java/util/stream/")
+                && matches!(names.text(method.name), "sum" | "average" | "reduce" | "collect")
+        }
+        _ => false,
+    };
+    // A stream of an array is made of it at once.
+    let is_stream = || match &outline.events[access.event.index()].action {
+        Action::Call { method, .. } => {
+            names.text(method.class.0) == "java/util/Arrays" && names.text(method.name) == "stream"
+        }
+        _ => false,
+    };
+    let follows = |index: usize| {
+        let event = EventId(index as u32);
+        is_end(event) && outline.may_follow(access.event, event)
+    };
+    is_end(access.event) || is_stream() && (0..outline.events.len()).any(follows)
 }
 
 /// The torn writes of elements in one method: one for each variable.
 pub(super) fn torn(asking: &Asking<'_>, sums: &Sums) -> Vec<Torn> {
     let mut writes = asking.touched(Kind::Write);
-    writes.retain(|(access, item)| is_part(asking.access(*access)) && sums.0.contains_key(&item.variable));
+    writes.retain(|(access, item)| is_part(asking.access(*access)) && sums.has(item.variable));
     let mut found: Vec<(Torn, Variable)> = Vec::new();
     for (index, first) in writes.iter().enumerate() {
         for second in &writes[index + 1..] {
             let variable = first.1.variable;
             if first.1 == second.1 && found.iter().all(|(_, told)| *told != variable) {
-                let torn = asking.moved((first.0, &first.1), (second.0, &second.1), &sums.0[&variable]);
+                let torn = asking.moved((first.0, &first.1), (second.0, &second.1), sums);
                 found.extend(torn.map(|torn| (torn, variable)));
             }
         }
@@ -123,7 +176,7 @@ pub(super) fn torn(asking: &Asking<'_>, sums: &Sums) -> Vec<Torn> {
 }
 
 impl Asking<'_> {
-    fn moved(&self, first: (AccessId, &Item), second: (AccessId, &Item), sums: &[Joint]) -> Option<Torn> {
+    fn moved(&self, first: (AccessId, &Item), second: (AccessId, &Item), sums: &Sums) -> Option<Torn> {
         let (a, b) = (self.access(first.0), self.access(second.0));
         let are_two = match a.keys.is_empty() || b.keys.is_empty() {
             true => self.are_other_elements(a, b),
@@ -148,10 +201,26 @@ impl Asking<'_> {
             && self.may_follow(a, b)
             && self.moves(first, second);
         let is_shared = || is_shared(self.whole, first.1.variable) && !is_owned(self.whole, self.method, a);
-        let mut others = sums.iter().filter(|other| is_one_change && self.may_interfere(a, b, other));
+        let variable = first.1.variable;
+        let by_section = sums.by_section.get(&variable).into_iter().flatten();
+        let by_section = by_section.filter(|other| is_one_change && self.may_interfere(a, b, other));
+        let by_all = sums.by_all_locks.get(&variable).into_iter().flatten();
+        let by_all = by_all.filter(|(_, fields)| is_one_change && self.are_by_one_each(a, b, fields));
+        let mut others = by_section.chain(by_all.map(|(other, _)| other));
         others.find_map(|other| {
             let met = put_together(self.whole, other).filter(|_| self.runs_with(a, b, other) && is_shared())?;
             Some(Torn { kind: Kind::Write, first: first.0, second: second.0, other: *other, met })
+        })
+    }
+
+    /// Whether each of two accesses is under the lock of one element of what some fields refer to.
+    fn are_by_one_each(&self, first: &Access, second: &Access, fields: &[FieldId]) -> bool {
+        let around = common(first, second);
+        [first, second].into_iter().all(|access| {
+            access.held.without(around).iter().any(|section| {
+                let lock = &self.summary.sections[section].lock;
+                element_of(self.whole.program, lock).is_some_and(|field| fields.contains(&field))
+            })
         })
     }
 }

@@ -7,6 +7,7 @@ use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
 use super::moved::{self, Sums};
+use super::reset;
 use super::views::{Item, Joint, Joints, Pair, common, locks_over, view};
 use crate::threads::{is_owned, is_shared, run_at_once};
 
@@ -65,8 +66,9 @@ pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, doubles: &Doubles, sums: 
             }
         }
     }
-    let of_elements = again::torn(&asking, doubles).into_iter().chain(moved::torn(&asking, sums));
-    found.into_iter().map(|(torn, _)| torn).chain(of_elements).collect()
+    let others =
+        again::torn(&asking, doubles).into_iter().chain(moved::torn(&asking, sums)).chain(reset::torn(&asking));
+    found.into_iter().map(|(torn, _)| torn).chain(others).collect()
 }
 
 pub(super) struct Asking<'a> {

@@ -195,6 +195,9 @@ fn joints(whole: &Whole<'_>, method: MethodId, is_write: bool) -> Vec<(Pair, Joi
         }
         for (index, (first, item)) in view.iter().enumerate() {
             for (second, other) in &view[index + 1..] {
+                if is_write && !may_both_happen(whole, method, summary, *first, *second) {
+                    continue;
+                }
                 for (first, item, second, other) in [(first, item, second, other), (second, other, first, item)] {
                     if let Some(pair) = Pair::of(whole, item, other) {
                         found.push((pair, Joint { method, first: *first, second: *second }));
@@ -204,6 +207,13 @@ fn joints(whole: &Whole<'_>, method: MethodId, is_write: bool) -> Vec<(Pair, Joi
         }
     }
     found
+}
+
+/// Whether two accesses can happen in one call of the method: `if (..) return idle.pop(); existing++;` does one of the two.
+fn may_both_happen(whole: &Whole<'_>, method: MethodId, summary: &Summary, first: AccessId, second: AccessId) -> bool {
+    let Some(outline) = whole.summaries.outline(method) else { return true };
+    let [one, other] = [first, second].map(|access| summary.accesses[access.index()].event);
+    one == other || outline.may_follow(one, other) || outline.may_follow(other, one)
 }
 
 /// What some accesses of a summary read, or write: each variable of each object once, by its first access.

@@ -63,13 +63,12 @@ impl Looking<'_> {
     fn claims(&self) -> Vec<Claim<'_>> {
         let mut found = Vec::new();
         for up in self.summary.accesses.iter().filter(|access| access.is_write) {
-            let raised = match self.moves(&up.spot, None) {
-                Some(Move::Up) => None,
-                _ => match self.raises(&up.spot) {
-                    Some(raised) => Some(raised),
-                    None => continue,
-                },
-            };
+            // What has two states may have more.
+            let is_flag = self.moves(&up.spot, None) == Some(Move::Up);
+            let level = self.raises(&up.spot);
+            if !is_flag && level.is_none() {
+                continue;
+            }
             let Some(mark) = self.variable(up) else { continue };
             let asked = self.summary.accesses.iter().enumerate().find(|(index, asked)| {
                 let id = AccessId(*index as u32);
@@ -88,7 +87,9 @@ impl Looking<'_> {
                 self.variable(asked) == Some(mark) && asked.base.same(&up.base) && (is_one_step() || is_in_section())
             });
             if let Some((index, _)) = asked {
-                found.push(Claim { mark, raised, asked: AccessId(index as u32), up });
+                let asked = AccessId(index as u32);
+                found.extend(is_flag.then_some(Claim { mark, raised: None, asked, up }));
+                found.extend(level.map(|level| Claim { mark, raised: Some(level), asked, up }));
             }
         }
         found

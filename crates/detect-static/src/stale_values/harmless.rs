@@ -8,6 +8,7 @@ use program::{Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
+use super::validated::is_made_of;
 use crate::threads::run_at_once;
 use crate::words::{called_at, operation};
 
@@ -64,8 +65,13 @@ impl Looking<'_> {
             let is_after = || outline.leads_to(write.event, event, &[read.event]);
             event != read.event && event != write.event && (is_before() || is_after()) && has_effect()
         };
-        let is_yielded =
-            || outline.returned.contains(&Object::Event(read.event)) && outline.leads_to(read.event, write.event, &[]);
+        // The entry, or what is in it.
+        let is_of_it = |source: &Source| match source.origin {
+            Origin::Event(from) => is_made_of(outline, from, read.event.index(), &mut Vec::new()),
+            Origin::Parameter(_) => false,
+        };
+        let is_result = || outline.returned.contains(&Object::Event(read.event)) || outline.result.iter().any(is_of_it);
+        let is_yielded = || is_result() && outline.leads_to(read.event, write.event, &[]);
         let is_used = outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result);
         let mut events = outline.events.iter().enumerate();
         self.is_end(read)

@@ -24,6 +24,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_computed_again(stale, write)
         || looking.is_emptied_either_way(stale, write)
         || looking.is_drained(stale, write)
+        || looking.is_batch_asked(stale, write)
         || looking.is_given_up(stale, write)
         || looking.is_asserted(stale)
         || looking.is_left_to_first(stale, write)
@@ -69,9 +70,13 @@ impl Looking<'_> {
                 && self.way_of(access) == Some(Way::Down)
         };
         let asked = self.access(stale.read).event;
+        // One call may ask and take: `while (open.get() > 0) { job = jobs.poll(); if (job != null) return job; }`.
+        let is_in_turn =
+            |access: &Access| access.event > asked || access.event == asked && comes_from(&access.control, stale.read);
         let is_taken = |origin: Origin| match origin {
             Origin::Event(event) => {
-                event > asked && self.summary.accesses.iter().any(|access| access.event == event && is_taking(access))
+                let mut accesses = self.summary.accesses.iter().filter(|access| access.event == event);
+                accesses.any(|access| is_taking(access) && is_in_turn(access))
             }
             Origin::Parameter(_) => false,
         };
@@ -161,6 +166,8 @@ impl Looking<'_> {
         });
         match stale.how {
             Use::Decides if self.is_claimed(stale) || self.is_undone(stale, write) => true,
+            // To have added to it makes nobody the only one who sees that there are enough.
+            Use::Decides if self.is_batch(stale, write) => false,
             Use::Decides => changes.any(|change| {
                 // A count that was moved on is set to something else later, whoever has moved it on meanwhile.
                 let is_own = comes_from(&change.value, stale.read) || self.counted_on(change).is_some();

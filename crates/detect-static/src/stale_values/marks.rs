@@ -1,6 +1,6 @@
 //! What writes do to marks: they put them up, take them down, or leave them where they were.
 
-use location::FieldName;
+use location::{ClassName, FieldName};
 use program::model::State;
 use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin, Outline, Start};
 use program::summary::Spot;
@@ -57,13 +57,17 @@ impl Looking<'_> {
                     let model = self.whole.calls.model(self.whole.program, *method, method.class);
                     model.is_some_and(|model| model.state == State::Contents && model.key.is_some())
                 };
+                // A handle or updater is told the object first.
+                let told = usize::from(is_handle(text(method.class.0)));
                 match (text(method.name), arguments.len()) {
-                    ("compareAndSet", 3) => match (value(1)?, value(2)?) {
+                    ("compareAndSet", 3 | 4) => match (value(1 + told)?, value(2 + told)?) {
                         (false, true) => Some(Move::Up),
                         (true, false) => Some(Move::Down),
                         _ => None,
                     },
-                    ("set" | "getAndSet" | "lazySet" | "setRelease", 2) => value(1).map(up_if),
+                    ("set" | "getAndSet" | "lazySet" | "setRelease" | "setVolatile", 2 | 3) => {
+                        value(1 + told).map(up_if)
+                    }
                     ("putIfAbsent", 3) | ("add", 2) if is_kept() => Some(Move::Up),
                     ("remove", 2 | 3) if is_kept() => Some(Move::Down),
                     _ => None,
@@ -81,14 +85,16 @@ impl Looking<'_> {
                 Some(set_to(self.level(stored)))
             }
             Action::Call { method, arguments, .. } => {
-                match (self.whole.program.names.text(method.name), arguments.as_slice()) {
-                    ("compareAndSet", [_, expected, next]) => match (self.level(expected), self.level(next)) {
+                match (self.whole.program.names.text(method.name), self.set_to(method.class, arguments)) {
+                    ("compareAndSet", [expected, next]) => match (self.level(expected), self.level(next)) {
                         (Some(expected), next) if expected != raised => {
                             Some(if next == Some(raised) { Move::Up } else { Move::Beside })
                         }
                         (_, next) => Some(set_to(next)),
                     },
-                    ("set" | "getAndSet" | "lazySet" | "setRelease", [_, next]) => Some(set_to(self.level(next))),
+                    ("set" | "getAndSet" | "lazySet" | "setRelease" | "setVolatile", [next]) => {
+                        Some(set_to(self.level(next)))
+                    }
                     _ => None,
                 }
             }
@@ -107,8 +113,8 @@ impl Looking<'_> {
                 self.is_asked_before(outline, EventId(number as u32), *field, raised).then_some(raised)
             }
             Action::Call { method, arguments, .. } => {
-                match (self.whole.program.names.text(method.name), arguments.as_slice()) {
-                    ("compareAndSet", [_, expected, next]) => {
+                match (self.whole.program.names.text(method.name), self.set_to(method.class, arguments)) {
+                    ("compareAndSet", [expected, next]) => {
                         let (expected, next) = (self.level(expected)?, self.level(next)?);
                         (expected != next).then_some(next)
                     }
@@ -160,6 +166,12 @@ impl Looking<'_> {
         event.agreed.iter().any(agrees) || event.differed.iter().any(differs) || is_nought()
     }
 
+    /// What an atomic is told, or a handle behind the object.
+    fn set_to<'a>(&self, class: ClassName, arguments: &'a [Argument]) -> &'a [Argument] {
+        let skipped = 1 + usize::from(is_handle(self.whole.program.names.text(class.0)));
+        arguments.get(skipped..).unwrap_or_default()
+    }
+
     fn level(&self, argument: &Argument) -> Option<Level> {
         match (argument.objects.as_slice(), argument.name.start) {
             ([Object::Int(number)], _) => Some(Level::Number(*number)),
@@ -174,4 +186,10 @@ impl Looking<'_> {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
         self.whole.summaries.outline(method)?.events.iter().find(|event| event.pc == spot.pc)
     }
+}
+
+/// Whether it is a class whose objects change fields of others.
+fn is_handle(class: &str) -> bool {
+    class == "java/lang/invoke/VarHandle"
+        || class.starts_with("java/util/concurrent/atomic/Atomic") && class.ends_with("FieldUpdater")
 }

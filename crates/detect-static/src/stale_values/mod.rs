@@ -14,6 +14,8 @@
 //! tells of every use, as the method does.
 //! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md, docs/rules/superfluous-lock.md
 
+mod answers;
+mod batch;
 mod cached;
 mod claims;
 mod compared;
@@ -31,7 +33,9 @@ mod orphaned;
 mod own_key;
 mod phases;
 mod replaced;
+mod room;
 mod rules;
+mod shut;
 mod skew;
 mod stamps;
 mod stepped;

@@ -10,7 +10,7 @@ use program::{LockKind, Variable};
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use crate::sources::comes_by_calls;
-use crate::threads::is_printed;
+use crate::threads::{is_printed, run_at_once};
 use crate::words::called_at;
 
 /// Operations that leave nothing of what was there.
@@ -179,7 +179,29 @@ impl Looking<'_> {
             let is_result = outline.result.iter().any(|source| source.origin == origin) || descriptor.ends_with(")Z");
             return returned && is_result && reading.control == writing.control;
         }
-        returned || self.is_used_beside(outline, origin, read, write) || self.is_moved_on(outline, id, read, write)
+        returned
+            || self.is_used_beside(outline, origin, read, write)
+            || self.is_moved_on(outline, id, read, write)
+            || self.is_gone_from(outline, id, read, write)
+    }
+
+    /// `from = sent(); to = size(); while (from < to) send(get(from++)); sent(to);`: a position from which something is gone
+    /// over before the position is set. Two who do so at once go over the same.
+    fn is_gone_from(&self, outline: &Outline, id: AccessId, read: &Access, write: &Access) -> bool {
+        let program = self.whole.program;
+        let is_number = matches!(self.variable(read), Some(Variable::Field(field))
+            if matches!(program.names.text(program.field(field).descriptor), "I" | "J"));
+        is_number
+            && run_at_once(self.whole, self.method, self.method)
+            && self.summary.accesses.iter().any(|reached| {
+                !reached.is_write
+                    && reached.event != read.event
+                    && outline.events[reached.event.index()].in_loop
+                    && self.shared(reached).is_some()
+                    && comes_from(&reached.address, id)
+                    && outline.leads_to(read.event, reached.event, &[write.event])
+                    && outline.leads_to(reached.event, write.event, &[read.event])
+            })
     }
 
     /// Whether the old value, or all that a container had, has gone somewhere else before what it was read from is emptied.

@@ -7,8 +7,9 @@ use program::thread::EntryId;
 use program::{LockKind, MethodId, Place, Variable, Whole};
 
 use super::orphaned::Dropped;
+use super::shut::Shut;
 use super::skew::Decided;
-use super::{contention, idioms, orphaned, skew};
+use super::{contention, idioms, orphaned, shut, skew};
 use crate::threads::{is_of_this, is_owned, is_part, is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
@@ -70,11 +71,16 @@ pub(super) enum Standing {
 pub(super) struct Elsewhere {
     decided: Decided,
     dropped: Dropped,
+    shut: Shut,
 }
 
 impl Elsewhere {
     pub(super) fn of(whole: &Whole<'_>, methods: &[MethodId]) -> Elsewhere {
-        Elsewhere { decided: skew::decided(whole, methods), dropped: orphaned::dropped(whole, methods) }
+        Elsewhere {
+            decided: skew::decided(whole, methods),
+            dropped: orphaned::dropped(whole, methods),
+            shut: shut::shut(whole, methods),
+        }
     }
 }
 
@@ -84,7 +90,9 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
     let summary = looking.summary;
     let mut found = looking.candidates();
     let skewed = looking.skewed(&elsewhere.decided);
-    found.extend(&skewed);
+    let shut_out = looking.shut_out(&elsewhere.shut);
+    found.extend(skewed.iter().chain(&shut_out));
+    found.extend(looking.kept_in_step());
     found.extend(looking.orphaned(&elsewhere.dropped));
     found.sort_by_key(|stale| (stale.how, stale.variable != stale.written, stale.first, stale.second, stale.read));
     // One mistake, one finding: further places that act on old values of the same variable want the same cure.
@@ -96,7 +104,8 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
     let is_crosswise = |stale: &Stale| skewed.contains(stale) && looking.is_mirrored(stale, &elsewhere.decided);
     let mut kept: Vec<Stale> = Vec::new();
     for stale in found {
-        let belong_together = || skewed.contains(&stale) || looking.belong_together(&stale);
+        let is_tied = || skewed.contains(&stale) || shut_out.contains(&stale);
+        let belong_together = || is_tied() || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
             && !is_printed(whole.program, stale.written)
             && looking.is_wrong(&stale, belong_together)
@@ -193,6 +202,7 @@ impl Looking<'_> {
         found.extend(self.replaced());
         found.extend(self.stepped());
         found.extend(self.counted());
+        found.extend(self.made_room());
         found
     }
 

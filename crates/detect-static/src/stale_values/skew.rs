@@ -5,7 +5,7 @@
 use program::model::State;
 use program::outline::{Member, Name, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
-use program::{MethodId, Variable, Whole};
+use program::{LockKind, MethodId, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -110,6 +110,27 @@ impl Looking<'_> {
                 }
             }
         }
+        found
+    }
+
+    /// Checks of one container that decide what another one gets under the same key, each under a lock of its own, where
+    /// somebody changes both in one section: a member is struck off and gives back all that he has.
+    pub(super) fn kept_in_step(&self) -> Vec<Stale> {
+        let mut found = self.checks();
+        found.retain(|stale| {
+            let (read, write) = (self.access(stale.read), self.access(stale.write));
+            let locks = |stale: &Stale| [stale.first, stale.second].map(|section| &self.summary.sections[section]);
+            let [first, second] = locks(stale);
+            let is_contents = |access: &Access| access.member == Member::State(State::Contents);
+            is_contents(read)
+                && is_contents(write)
+                && stale.variable != stale.written
+                && first.kind != LockKind::Own
+                && second.kind != LockKind::Own
+                && !first.lock.same(&second.lock)
+                && is_about_one_key(read, write)
+                && self.whole.variables.change_together(stale.variable, stale.written)
+        });
         found
     }
 

@@ -51,11 +51,12 @@ impl Looking<'_> {
                 && !self.is_missed(stale, write)
                 && !self.is_judged_by_content(stale, write)
                 && !self.is_judged_by_value(stale, write)
-                && !self.is_updated_blindly(stale, write);
+                && !self.is_updated_blindly(stale, write)
+                && !self.expects_other(stale, write);
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
-            if looks_again
+            if looks_again && !self.is_one_of_many(stale, write)
                 || answers
                 || looks_at_itself
                 || self.is_hint(stale, write)
@@ -130,6 +131,7 @@ impl Looking<'_> {
         comes_from(&write.awaited, stale.read)
             && self.way_of(write) == Some(Way::Down)
             && !outline.conditions.iter().any(|condition| condition.sources.iter().any(is_taken))
+            && !self.is_asked_as_optional(outline, write.event)
     }
 
     /// `if (!queue.isEmpty()) { job = queue.poll(); if (job == null) blanks++; .. }`: that there is nothing to take is no answer
@@ -241,12 +243,14 @@ impl Looking<'_> {
             })
         };
         stale.variable == stale.written
-            && matches!(write.member, Member::State(State::Value))
             && self.summary.accesses.iter().any(|back| {
                 back.is_write
                     && back.base.same(&write.base)
                     && self.way_of(back).is_some_and(|other| other != way)
-                    && (is_of_answer(back.event, write.event) || is_of_answer(write.event, back.event))
+                    && (matches!(write.member, Member::State(State::Value)) && is_of_answer(back.event, write.event)
+                        || back.event != write.event
+                            && (self.takes_one(write) || matches!(write.member, Member::State(State::Value)))
+                            && is_of_answer(write.event, back.event))
             })
     }
 

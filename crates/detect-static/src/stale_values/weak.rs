@@ -24,6 +24,7 @@ impl Looking<'_> {
     pub(super) fn is_weak(&self, stale: &Stale, is_skewed: bool) -> bool {
         self.whole.threads().is_from_outside(self.method)
             && (self.is_beside(stale, is_skewed)
+                || self.is_made_room(stale)
                 || self.is_lone_volatile(stale, is_skewed)
                 || self.is_lone_atomic(stale)
                 || self.is_set_late(stale)

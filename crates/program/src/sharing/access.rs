@@ -2,8 +2,9 @@
 
 use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId, Program};
+use crate::library::Library;
 use crate::model::{Returns, Target};
-use crate::outline::{Action, Argument, EventId, Member, Object, Objects, Outline};
+use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Objects, Outline};
 use crate::summary::{is_cursor, is_stepping};
 use crate::thread::{At, Threads, fields_read, held_by};
 
@@ -76,14 +77,14 @@ impl Finding<'_> {
                     self.leak(&stored.objects);
                 }
                 Action::Read { base, .. } => {
-                    self.touched
-                        .found
-                        .extend(held_by(library, base).map(|field| (field, access(false, Part::Contents))));
+                    let held = held_by(library, base).map(|field| (field, access(false, Part::Contents)));
+                    let within = row_of(library, base).map(|field| (field, access(false, Part::Within)));
+                    self.touched.found.extend(held.into_iter().chain(within));
                 }
                 Action::Write { base, stored, .. } => {
-                    self.touched
-                        .found
-                        .extend(held_by(library, base).map(|field| (field, access(true, Part::Contents))));
+                    let held = held_by(library, base).map(|field| (field, access(true, Part::Contents)));
+                    let within = row_of(library, base).map(|field| (field, access(true, Part::Within)));
+                    self.touched.found.extend(held.into_iter().chain(within));
                     self.leak(&stored.objects);
                 }
                 Action::Call { method, arguments, .. } => match library.model(*method) {
@@ -113,6 +114,9 @@ impl Finding<'_> {
                             let Some(argument) = given.get(usize::from(index)) else { continue };
                             for field in fields_read(library, self.outline, &argument.objects) {
                                 self.touched.found.push((field, access(effect.access.writes(), Part::Contents)));
+                            }
+                            for field in self.elements_of(&argument.objects, MAX_LAYERS) {
+                                self.touched.found.push((field, access(effect.access.writes(), Part::Within)));
                             }
                         }
                         let puts = model.access.writes() || program.names.text(method.name) == "<init>";
@@ -177,5 +181,16 @@ impl Finding<'_> {
         if objects.iter().any(|object| matches!(object, Object::Event(_))) {
             self.touched.leaks.extend(fields_read(&self.threads.library, self.outline, objects));
         }
+    }
+}
+
+/// The field that holds an array of arrays, of which this is one.
+fn row_of(library: &Library, base: &Name) -> Option<FieldId> {
+    let (last, before) = base.steps.split_last()?;
+    match last {
+        NameStep::Constant(_) | NameStep::Element(_) => {
+            held_by(library, &Name { start: base.start, steps: before.into() })
+        }
+        NameStep::Field(_) | NameStep::Some => None,
     }
 }

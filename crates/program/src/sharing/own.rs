@@ -107,7 +107,12 @@ impl<'s> Sharings<'s> {
                 });
                 // A task that is made once and started in a loop over others is one of several there.
                 let is_each_once = !is_started_in_loop || is_made_in_loop || entry.objects.len() > entry.sites.len();
-                seen.insert((method, register)) && is_each_once
+                // `invokeAll(Collections.nCopies(3, task))`: one call starts one object several times.
+                let is_one_for_all = entry.many == Some(Many::AtOnce)
+                    && entry.objects.len() == 1
+                    && !is_made_in_loop
+                    && !self.program.is_lambda(self.program.method_name(method));
+                seen.insert((method, register)) && is_each_once && !is_one_for_all
             })
     }
 

@@ -8,7 +8,7 @@ use super::influences::{Gathering, Sets, SetsByThread};
 use super::inside::Put;
 use super::through::is_settled;
 use super::{
-    Access, AccessId, Comparisons, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
+    Access, AccessId, Comparisons, Handed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
     SummarySection, Waiting,
 };
 use crate::calls::Calls;
@@ -70,6 +70,7 @@ impl<'c> Compose<'c> {
             influence: vec![Influences::default(); outline.events.len()],
             result_name: vec![None; outline.events.len()],
             result_class: vec![None; outline.events.len()],
+            handed_out: vec![None; outline.events.len()],
             element_of: vec![None; outline.events.len()],
             element_name: vec![None; outline.events.len()],
             gone_over: vec![None; outline.events.len()],
@@ -77,7 +78,7 @@ impl<'c> Compose<'c> {
             of_keys: vec![false; outline.events.len()],
             within: vec![None; outline.events.len()],
             controls: Vec::new(),
-            is_used: used(outline),
+            is_used: used(self.program, outline),
             is_taken: vec![false; outline.events.len()],
             inside: Vec::new(),
             is_task: false,
@@ -114,6 +115,8 @@ pub(super) struct Composing<'c, 's> {
     /// By event: the name of the object that it yields, from this method's side.
     pub(super) result_name: Vec<Option<Name>>,
     pub(super) result_class: Vec<Option<ClassName>>,
+    /// By event: the function that a call has handed out.
+    pub(super) handed_out: Vec<Option<Handed>>,
     /// By event: what it goes over, if it yields one element after the other.
     pub(super) element_of: Vec<Option<Name>>,
     /// By event: what the elements of the stream that it yields are called, or what the `Optional` has.
@@ -435,6 +438,7 @@ impl Composing<'_, '_> {
         self.summary.returns = returned.filter(|_| !self.empties());
         self.summary.within = self.within_one(&self.outline.returned);
         self.summary.found = self.found();
+        self.summary.function = self.function();
         self.summary.makes = self.outline.makes;
         if let Some(Name { start: Start::Result(event), steps }) = &self.outline.returns
             && steps.is_empty()

@@ -3,6 +3,7 @@
 use super::compose::Composing;
 use super::influences::Gathering;
 use super::{Compared, Comparisons, Influences, Root};
+use crate::class::Program;
 use crate::outline::{Action, Event, EventId, Origin, Outline, SectionSet, Sources, Start};
 
 /// A call that returns only if something holds.
@@ -158,12 +159,26 @@ impl Composing<'_, '_> {
     }
 }
 
-/// By event: whether a condition or the result depends on what it yields.
-pub(super) fn used(outline: &Outline) -> Vec<bool> {
+/// By event: whether a condition or the result depends on what it yields, also as an `Optional`.
+pub(super) fn used(program: &Program, outline: &Outline) -> Vec<bool> {
     let mut used = vec![false; outline.events.len()];
     for source in outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result) {
         if let Origin::Event(event) = source.origin {
             used[event.index()] = true;
+        }
+    }
+    for (index, event) in outline.events.iter().enumerate().rev().filter(|(index, _)| used[*index]).collect::<Vec<_>>()
+    {
+        let Action::Call { method, arguments, .. } = &event.action else { continue };
+        if program.names.text(method.class.0) != "java/util/Optional" {
+            continue;
+        }
+        for source in arguments.iter().flat_map(|argument| &argument.sources) {
+            if let Origin::Event(event) = source.origin
+                && event.index() < index
+            {
+                used[event.index()] = true;
+            }
         }
     }
     used

@@ -1,12 +1,12 @@
 //! Functions that a library call is given, and runs before it returns or as a task of their own.
 
-use super::Influences;
 use super::compose::Composing;
 use super::influences::Gathering;
 use super::instantiate::{Around, Outside};
+use super::{Handed, Influences, Run};
 use crate::class::MethodId;
 use crate::model::{self, CallModel, Returns, Target};
-use crate::outline::{Action, Argument, Event, EventId, Name, Object, Sources, Start};
+use crate::outline::{Action, Argument, Event, EventId, Name, Object, SectionSet, Sources, Start};
 use classfile::CallKind;
 use location::MethodName;
 use smallvec::SmallVec;
@@ -147,4 +147,70 @@ impl Composing<'_, '_> {
             _ => false,
         }
     }
+
+    /// Functions that a callee was given and runs: lambdas made in this method, or parameters of its own.
+    pub(super) fn run_given(&mut self, id: EventId, event: &Event, arguments: &[Argument], runs: SmallVec<[Run; 1]>) {
+        for run in runs {
+            let function = arguments.get(usize::from(run.parameter));
+            if let Some(Function { targets, mut captured, .. }) = self.lambda(function) {
+                let own = captured.len();
+                captured.extend(run.names.iter().map(|name| Argument {
+                    name: name.clone(),
+                    sources: Default::default(),
+                    made: None,
+                    objects: std::iter::once(Object::Unknown).collect(),
+                }));
+                for body in targets.into_iter().filter_map(|target| (self.known)(target)) {
+                    let given = Outside { rest: Some(&run.given), captured: Some(own), decided: None };
+                    self.instantiate(id, event, &captured, body, Around::Sections(run.held), given);
+                }
+                // The code that ran it has ended its sections, too.
+                let yielded = std::mem::take(&mut self.influence[id.index()]);
+                self.influence[id.index()] = self.brought_to(yielded, self.sections(event.held));
+            } else if let Some([Object::Parameter(parameter)]) = function.map(|argument| argument.objects.as_slice()) {
+                self.add_run(Run { parameter: *parameter, ..run });
+            }
+        }
+    }
+
+    /// A function that a call has handed out, which is run here: `Runnable step = plan(job); step.run();`. Whether that is so.
+    pub(super) fn run_handed_out(&mut self, id: EventId, event: &Event, arguments: &[Argument]) -> bool {
+        let Some([Object::Event(made)]) = arguments.first().map(|first| first.objects.as_slice()) else { return false };
+        let Some(Handed { method, names, given }) = self.handed_out.get(made.index()).cloned().flatten() else {
+            return false;
+        };
+        let held = self.sections(event.held);
+        let mut all = Gathering::default();
+        all.add_all(&self.brought_to(given, held));
+        arguments[1..].iter().for_each(|argument| self.given(&mut all, argument, held));
+        let all = all.finish();
+        let mut captured: Vec<Argument> = names.into_iter().map(named).collect();
+        captured.extend(arguments[1..].iter().cloned());
+        let targets = self.calls.lambda_targets(self.program, method);
+        let mut is_known = false;
+        for body in targets.known().iter().filter_map(|target| (self.known)(*target)) {
+            is_known = true;
+            let outside = Outside { rest: Some(&all), captured: Some(0), decided: None };
+            self.instantiate(id, event, &captured, body, Around::Caller, outside);
+        }
+        is_known
+    }
+
+    /// The function that the method hands out, if it always makes the same one.
+    pub(super) fn function(&mut self) -> Option<Box<Handed>> {
+        let [Object::Event(made)] = self.outline.returned.as_slice() else { return None };
+        let event = self.outline.events.get(made.index())?;
+        let Action::Lambda { method, arguments, .. } = &event.action else { return None };
+        let held = self.sections(event.held);
+        let mut given = Gathering::default();
+        arguments.iter().for_each(|argument| self.given(&mut given, argument, held));
+        let names = arguments.iter().map(|argument| self.settle(&argument.name)).collect();
+        let given = self.brought_to(given.finish(), SectionSet::default());
+        Some(Box::new(Handed { method: *method, names, given }))
+    }
+}
+
+/// An argument of which nothing but the name is known.
+fn named(name: Name) -> Argument {
+    Argument { name, sources: Sources::new(), made: None, objects: std::iter::once(Object::Unknown).collect() }
 }

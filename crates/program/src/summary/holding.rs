@@ -9,6 +9,7 @@ use location::{ClassName, FieldName, MethodName};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::handed::{AllLate, Late, given_from, handed_on, is_container};
 use super::handle::{Handles, handles};
 use super::twins::Twins;
 use crate::calls::Calls;
@@ -68,9 +69,13 @@ impl Holdings {
                 found
             })
             .collect();
+        let mut late = AllLate::default();
         for part in found {
             called.extend(part.called);
-            for Stored { field, is_foreign, kept: position, holding } in part.stored {
+            for Stored { field, is_foreign, kept: position, holding, objects } in part.stored {
+                if is_container(program, field) {
+                    late.entry(field).or_default().push((holding, objects));
+                }
                 if is_foreign {
                     foreign.insert(field);
                 }
@@ -80,14 +85,19 @@ impl Holdings {
                 agree(&mut fields, field, holding);
             }
         }
-        let is_held = |field: FieldName| program.resolve_field(field).filter(|field| fields.contains_key(field));
+        let given = given_from(asking, &late);
+        let is_held = |field: FieldName| {
+            program.resolve_field(field).filter(|field| fields.contains_key(field) || given.contains(field))
+        };
         let writes = |method: MethodId| {
             (giving.outline)(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
         };
         let others = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_held));
         for (field, holding) in others.into_iter().flatten().flatten() {
+            late.entry(field).and_modify(|stored| stored.push((holding, None)));
             agree(&mut fields, field, holding);
         }
+        handed_on(asking, &mut fields, late);
         for (field, origins) in captured.all() {
             for (method, object) in origins {
                 agree(&mut fields, field, asking.object(*method, *object, MAX_DEPTH));
@@ -181,6 +191,8 @@ struct Stored {
     /// The parameter of the only constructor that it is.
     kept: Option<u16>,
     holding: Holding,
+    /// What it is, if it is not known what that is.
+    objects: Option<Late>,
 }
 
 impl Found {
@@ -222,7 +234,9 @@ impl Found {
                 Holding { class: None, section: None } => asking.objects(method, &stored.objects, MAX_DEPTH),
                 known => known,
             };
-            self.stored.push(Stored { field, is_foreign: !stored.objects.iter().all(is_new), kept, holding });
+            let is_unknown = holding == Holding::default() && is_container(program, field);
+            let objects = is_unknown.then(|| (method, stored.objects.clone()));
+            self.stored.push(Stored { field, is_foreign: !stored.objects.iter().all(is_new), kept, holding, objects });
         }
     }
 }
@@ -336,9 +350,9 @@ fn asked_of_parameter(action: &Action) -> Option<u16> {
 }
 
 /// Callers, and calls that only hand on, further away than this are not asked.
-const MAX_DEPTH: usize = 3;
+pub(super) const MAX_DEPTH: usize = 3;
 /// More callers than this are not asked.
-const MAX_CALLERS: usize = 16;
+pub(super) const MAX_CALLERS: usize = 16;
 
 /// Looks for what objects are, across methods.
 #[derive(Clone, Copy)]
@@ -352,7 +366,7 @@ pub(super) struct Asking<'a> {
 
 impl Asking<'_> {
     /// What all of these are, if they agree.
-    fn objects(self, method: MethodId, objects: &[Object], depth: usize) -> Holding {
+    pub(super) fn objects(self, method: MethodId, objects: &[Object], depth: usize) -> Holding {
         all_agree(objects.iter().map(|object| self.object(method, *object, depth)))
     }
 
@@ -423,7 +437,7 @@ impl Asking<'_> {
 }
 
 /// What is known if all say the same.
-fn all_agree(mut all: impl Iterator<Item = Holding>) -> Holding {
+pub(super) fn all_agree(mut all: impl Iterator<Item = Holding>) -> Holding {
     let first = all.next().unwrap_or_default();
     if all.all(|other| other == first) { first } else { Holding::default() }
 }

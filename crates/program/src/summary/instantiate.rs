@@ -10,7 +10,8 @@ use super::influences::Gathering;
 use super::inside::is_local;
 use super::through::{Joined, Known, Through, mapped};
 use super::{
-    Access, Compared, Comparisons, Influences, Keys, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary, SummarySection,
+    Access, Compared, Comparisons, Handed, Influences, Keys, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary,
+    SummarySection,
 };
 use crate::class::Program;
 use crate::lock::{self, Mode};
@@ -57,6 +58,7 @@ impl Composing<'_, '_> {
                 self.instantiate(id, event, &given, callee, Around::Caller, Outside::default());
             }
         }
+        is_known |= self.run_handed_out(id, event, arguments);
         for target in targets.known() {
             // One of several targets that leads back here is a delegate of the same kind, not this object again.
             if targets.known().len() > 1 && self.component.binary_search(target).is_ok() {
@@ -105,7 +107,7 @@ impl Composing<'_, '_> {
         }
     }
 
-    fn add_run(&mut self, run: Run) {
+    pub(super) fn add_run(&mut self, run: Run) {
         let runs = &mut self.summary.runs;
         if runs.len() < MAX_RUNS && !runs.contains(&run) {
             runs.push(run);
@@ -412,9 +414,14 @@ impl Composing<'_, '_> {
         self.found = None;
         // Sections of the callee have ended when it returns; those that were open before go on.
         let own = self.brought_to(through.of(&callee.result), held);
+        let captured = callee.function.as_ref().map(|function| self.brought_to(through.of(&function.given), held));
         let question = self.brought_to(through.of(&callee.refusals), held);
         let awaited = self.brought_to(through.of(&callee.awaited), held);
         self.sets = through.sets;
+        if let (Some(function), Some(given)) = (&callee.function, captured) {
+            let names = function.names.iter().map(|name| self.translate(name, arguments)).collect();
+            self.handed_out[id.index()] = Some(Handed { method: function.method, names, given });
+        }
         let mut result = Gathering::default();
         result.add_all(&self.influence[id.index()]);
         result.add_all(&own);
@@ -435,27 +442,7 @@ impl Composing<'_, '_> {
             self.add_guard(id, question, false);
             self.add_guard(id, awaited, true);
         }
-        for run in runs {
-            let function = arguments.get(usize::from(run.parameter));
-            if let Some(Function { targets, mut captured, .. }) = self.lambda(function) {
-                let own = captured.len();
-                captured.extend(run.names.iter().map(|name| Argument {
-                    name: name.clone(),
-                    sources: Default::default(),
-                    made: None,
-                    objects: std::iter::once(Object::Unknown).collect(),
-                }));
-                for body in targets.into_iter().filter_map(|target| (self.known)(target)) {
-                    let given = Outside { rest: Some(&run.given), captured: Some(own), decided: None };
-                    self.instantiate(id, event, &captured, body, Around::Sections(run.held), given);
-                }
-                // The code that ran it has ended its sections, too.
-                let yielded = std::mem::take(&mut self.influence[id.index()]);
-                self.influence[id.index()] = self.brought_to(yielded, self.sections(event.held));
-            } else if let Some([Object::Parameter(parameter)]) = function.map(|argument| argument.objects.as_slice()) {
-                self.add_run(Run { parameter: *parameter, ..run });
-            }
-        }
+        self.run_given(id, event, arguments, runs);
     }
 }
 

@@ -12,6 +12,7 @@ mod decide;
 mod element;
 mod explore;
 mod functions;
+mod handed;
 mod handle;
 mod holding;
 mod influences;
@@ -227,6 +228,16 @@ pub struct Run {
     pub held: SectionSet,
 }
 
+/// A function that a method hands out for others to run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Handed {
+    pub method: MethodName,
+    /// What it has captured.
+    pub names: Vec<Name>,
+    /// Where that comes from.
+    pub given: Influences,
+}
+
 /// Two values that were compared.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compared {
@@ -261,6 +272,8 @@ pub struct Summary {
     pub makes: Option<ClassName>,
     /// It returns what it took out of a container, or a new object that it has not shown to others: the caller owns it.
     pub hands_over: bool,
+    /// The function that it returns, if it always makes the same one.
+    pub function: Option<Box<Handed>>,
     /// Events that yield what was taken out of a container, in order.
     pub taken: Vec<EventId>,
     /// Something was left out because there was too much.

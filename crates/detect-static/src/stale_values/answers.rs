@@ -1,0 +1,107 @@
+//! Answers that a step gives, and what it was told to expect: whether somebody listens, and whether it is about what was
+//! judged.
+
+use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline, Sources};
+use program::summary::{Access, Root};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale};
+
+impl Looking<'_> {
+    /// Whether what an event yields is an `Optional` that is asked whether there is something in it.
+    pub(super) fn is_asked_as_optional(&self, outline: &Outline, taken: EventId) -> bool {
+        let text = |symbol| self.whole.program.names.text(symbol);
+        outline.events.iter().any(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                text(method.class.0).starts_with("java/util/Optional")
+                    && !matches!(text(method.name), "get" | "orElseThrow")
+                    && arguments.first().is_some_and(|asked| asked.objects.contains(&Object::Event(taken)))
+            }
+            _ => false,
+        })
+    }
+
+    /// `if (!state.get().leadsTo(next)) return false; return state.compareAndSet(state.get(), next);`: what is expected was
+    /// read anew, after something else had been judged.
+    pub(super) fn expects_other(&self, stale: &Stale, write: &Access) -> bool {
+        let judged = self.access(stale.read);
+        write.expects.iter().any(|influence| match influence.root {
+            Root::Access(again) => {
+                let fresh = self.access(again);
+                again != stale.read
+                    && fresh.event != judged.event
+                    && fresh.event != write.event
+                    && !fresh.is_write
+                    && fresh.base.same(&judged.base)
+                    && self.variable(fresh) == Some(stale.variable)
+                    && !comes_from(&write.control, again)
+                    && self.may_come_before(judged, fresh)
+            }
+            Root::Parameter(_) => false,
+        })
+    }
+
+    /// `if (free() < party.size()) return false; for (Player player : party) seat(player);`: each step looks for itself, and was
+    /// asked for with all the others. That one of them is refused when others were not is what the question was to prevent;
+    /// unless those are taken back.
+    pub(super) fn is_one_of_many(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = self.access(stale.read).event;
+        let acting = &outline.events[write.event.index()];
+        let is_asked = |sources: &Sources| sources.iter().any(|source| source.origin == Origin::Event(read));
+        let conditions = || acting.control.iter().map(|condition| &outline.conditions[*condition as usize]);
+        let is_number = |number: Origin| {
+            let counts = || conditions().any(|condition| condition.sources.iter().any(|one| one.origin == number));
+            counts() || matches!(number, Origin::Event(size) if is_of_walked(self, outline, size))
+        };
+        let is_for_all = || {
+            conditions().filter(|condition| condition.is_by_size).any(|condition| match condition.sides.as_deref() {
+                Some([one, other]) if is_asked(one) => other.iter().any(|source| is_number(source.origin)),
+                Some([one, other]) if is_asked(other) => one.iter().any(|source| is_number(source.origin)),
+                _ => false,
+            })
+        };
+        let is_taken_back = || {
+            let way = self.way_of(write);
+            self.summary.accesses.iter().any(|back| {
+                back.is_write
+                    && self.variable(back) == self.variable(write)
+                    && self.way_of(back).is_some_and(|other| Some(other) != way)
+            })
+        };
+        acting.in_loop && !outline.may_follow(write.event, read) && is_for_all() && !is_taken_back()
+    }
+}
+
+/// Whether an event asks for the size of what a loop goes over.
+fn is_of_walked(looking: &Looking<'_>, outline: &Outline, size: EventId) -> bool {
+    let text = |symbol| looking.whole.program.names.text(symbol);
+    let receiver = |event: &Event, name: &str| match &event.action {
+        Action::Call { method, arguments, .. } if text(method.name) == name => arguments.first().cloned(),
+        _ => None,
+    };
+    let Some(sized) = receiver(&outline.events[size.index()], "size") else { return false };
+    let mut walked = outline.events.iter().filter_map(|event| receiver(event, "iterator"));
+    walked.any(|walked| is_same(outline, &walked, &sized))
+}
+
+/// Whether two values are one object, or got by the same call.
+fn is_same(outline: &Outline, one: &Argument, other: &Argument) -> bool {
+    let call = |argument: &Argument| match argument.objects.as_slice() {
+        [Object::Event(event)] => match &outline.events[event.index()].action {
+            Action::Call { method, arguments, .. } => Some((*method, arguments.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    one.name.same(&other.name)
+        || one.objects == other.objects && !one.objects.is_empty()
+        || match (call(one), call(other)) {
+            (Some((first, given)), Some((second, also))) => {
+                first == second
+                    && given.len() == also.len()
+                    && given.iter().zip(&also).all(|(one, other)| one.name.same(&other.name))
+            }
+            _ => false,
+        }
+}

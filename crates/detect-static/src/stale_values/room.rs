@@ -1,0 +1,79 @@
+//! Room that is made before something is put: `if (table.size() >= LIMIT) table.remove(oldest); table.put(key, value);`. What
+//! is put is put either way, so that no branch decides it; but it counts on the room, which another one may have taken.
+
+use program::model::State;
+use program::outline::{EventId, Member};
+use program::summary::{Access, AccessId};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+use super::way::Way;
+use crate::words::operation;
+
+impl Looking<'_> {
+    /// Questions how many there are, because of which one is taken out, and puts that follow either way.
+    pub(super) fn made_room(&self) -> Vec<Stale> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let mut found = Vec::new();
+        for (asked, read) in self.summary.accesses.iter().enumerate() {
+            let is_amount = || matches!(operation(self.whole, &read.spot), Some("size" | "mappingCount"));
+            if read.is_write || read.held.is_empty() || !is_contents(read) || !is_amount() {
+                continue;
+            }
+            let asked = AccessId(asked as u32);
+            let Some(variable) = self.shared(read) else { continue };
+            let is_it = |access: &Access| {
+                access.is_write
+                    && is_contents(access)
+                    && access.base.same(&read.base)
+                    && self.shared(access) == Some(variable)
+            };
+            let makes_room = |access: &Access| {
+                is_it(access)
+                    && access.event != read.event
+                    && comes_from(&access.control, asked)
+                    && self.takes_one(access)
+            };
+            let made: Vec<EventId> =
+                self.summary.accesses.iter().filter(|access| makes_room(access)).map(|access| access.event).collect();
+            if made.is_empty() {
+                continue;
+            }
+            let follows = outline.follows_surely(read.event);
+            let block = outline.events[read.event.index()].block;
+            for (index, write) in self.summary.accesses.iter().enumerate() {
+                let at = outline.events[write.event.index()].block;
+                let is_after = if at == block { write.event > read.event } else { follows[at as usize] };
+                let is_put = is_it(write)
+                    && (self.way_of(write) == Some(Way::Up) || self.adds_one(write))
+                    && is_after
+                    && !comes_from(&write.control, asked)
+                    && !made.contains(&write.event)
+                    && made.iter().any(|made| outline.leads_to(*made, write.event, &[]));
+                let first = read.held.iter().find(|section| !write.held.contains(*section));
+                let second = write.held.iter().find(|section| !read.held.contains(*section));
+                let (Some(first), Some(second), true) = (first, second, is_put) else { continue };
+                let (one, other) = (&self.summary.sections[first], &self.summary.sections[second]);
+                if one.kind == other.kind && one.lock.same(&other.lock) {
+                    let write = AccessId(index as u32);
+                    let how = Use::Decides;
+                    found.push(Stale { read: asked, write, first, second, how, variable, written: variable });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether something is put for which room was made, and is put either way.
+    pub(super) fn is_made_room(&self, stale: &Stale) -> bool {
+        let write = self.access(stale.write);
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && self.adds_one(write)
+            && ![&write.control, &write.guards, &write.awaited].into_iter().any(|by| comes_from(by, stale.read))
+    }
+}
+
+fn is_contents(access: &Access) -> bool {
+    access.member == Member::State(State::Contents)
+}

@@ -1,0 +1,192 @@
+//! What is shut by a flag and then emptied: `closed = true; queue.clear();` beside `if (!closed) queue.add(job);`. Who has
+//! asked before may add after the last one was taken out, and nobody ever finds it. Each step is one of a volatile or an
+//! atomic and of a container that locks by itself, so that no lock tells that they belong together.
+//!
+//! The same where something is set and then told to all that a container has, `latest = event; for (..) handler.accept(event)`,
+//! and a newcomer is told of it before he is in the container: what is set in between he never hears of.
+
+use program::model::State;
+use program::outline::{Action, Argument, EventId, Member, Name, Origin, Outline};
+use program::summary::{Access, AccessId};
+use program::{MethodId, Variable, Whole};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::idioms::comes_from;
+use super::marks::Move;
+use super::rules::{Looking, Stale, Use};
+use super::way::Way;
+use crate::threads::run_at_once;
+
+/// By variable and container: methods that write the variable and then take everything out, or go over all there is.
+pub(super) type Shut = FxHashMap<(Variable, Variable), Vec<Shutter>>;
+
+pub(super) struct Shutter {
+    method: MethodId,
+    /// The variable is a flag, and is put up.
+    is_flag: bool,
+}
+
+pub(super) fn shut(whole: &Whole<'_>, methods: &[MethodId]) -> Shut {
+    let found: Vec<((Variable, Variable, bool), MethodId)> = methods
+        .par_iter()
+        .flat_map_iter(|method| {
+            let pairs = Looking::at(whole, *method).map(|looking| looking.shuts()).unwrap_or_default();
+            pairs.into_iter().map(|pair| (pair, *method))
+        })
+        .collect();
+    let mut all = Shut::default();
+    for ((variable, container, is_flag), method) in found {
+        all.entry((variable, container)).or_default().push(Shutter { method, is_flag });
+    }
+    all
+}
+
+impl Looking<'_> {
+    /// What is written before all that a container has is taken out or gone over; and whether it is a flag.
+    fn shuts(&self) -> Vec<(Variable, Variable, bool)> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let mut found = Vec::new();
+        for all in self.summary.accesses.iter().filter(|access| is_contents(access)) {
+            let is_all = match (self.called_at(all), all.is_write) {
+                (Some("clear" | "drainTo"), true) => true,
+                (Some("poll" | "pollFirst" | "pollLast"), true) => outline.events[all.event.index()].in_loop,
+                (Some("iterator" | "forEach"), false) => true,
+                _ => false,
+            };
+            let Some(container) = self.variable(all).filter(|_| is_all) else { continue };
+            for set in self.summary.accesses.iter().filter(|access| access.is_write && is_mark(access)) {
+                if set.event != all.event
+                    && !self.is_started(outline, set.event)
+                    && !self.is_started(outline, all.event)
+                    && owner(set).same(&owner(all))
+                    && set.held.intersection(all.held).is_empty()
+                    && outline.may_follow(set.event, all.event)
+                    && let Some(variable) = self.variable(set)
+                {
+                    found.push((variable, container, self.moves(&set.spot, None) == Some(Move::Up)));
+                }
+            }
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// What is put into a container because a flag was down that somebody puts up before he empties the container; or after
+    /// it was told what somebody sets before he tells all there are.
+    pub(super) fn shut_out(&self, shut: &Shut) -> Vec<Stale> {
+        let mut found = Vec::new();
+        if shut.is_empty() {
+            return found;
+        }
+        for (index, write) in self.summary.accesses.iter().enumerate() {
+            if !write.is_write || !is_contents(write) || self.way_of(write) != Some(Way::Up) {
+                continue;
+            }
+            let Some(written) = self.shared(write) else { continue };
+            for (number, asked) in self.summary.accesses.iter().enumerate() {
+                if asked.is_write || !is_mark(asked) || asked.event == write.event {
+                    continue;
+                }
+                let Some(variable) = self.shared(asked) else { continue };
+                let Some(shutters) = shut.get(&(variable, written)) else { continue };
+                let read = AccessId(number as u32);
+                let decides = [&write.control, &write.guards].into_iter().any(|by| comes_from(by, read));
+                let is_shut = shutters.iter().any(|shutter| {
+                    (decides && shutter.is_flag || !decides && !shutter.is_flag && self.is_told_first(asked, write))
+                        && shutter.method != self.method
+                        && run_at_once(self.whole, self.method, shutter.method)
+                });
+                let first = asked.held.iter().find(|section| !write.held.contains(*section));
+                let second = write.held.iter().find(|section| !asked.held.contains(*section));
+                let (Some(first), Some(second), true) = (first, second, is_shut) else { continue };
+                if owner(asked).same(&owner(write))
+                    && asked.held.intersection(write.held).is_empty()
+                    && !self.is_taken_back_if_shut(variable, write)
+                {
+                    let write = AccessId(index as u32);
+                    found.push(Stale { read, write, first, second, how: Use::Decides, variable, written });
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether an event leaves what it does to a task.
+    fn is_started(&self, outline: &Outline, event: EventId) -> bool {
+        match &outline.events[event.index()].action {
+            Action::Call { method, .. } => {
+                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
+            }
+            _ => false,
+        }
+    }
+
+    /// `handler.accept(latest); handlers.add(handler);`: what is put into a container was told what a variable was before
+    /// that, and is not told again.
+    fn is_told_first(&self, asked: &Access, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let Action::Call { arguments: put, .. } = &outline.events[write.event.index()].action else { return false };
+        let is_put = |argument: &Argument| {
+            let mut objects = argument.objects.iter();
+            objects.any(|object| put.iter().skip(1).any(|put| put.objects.contains(object)))
+        };
+        let is_old =
+            |argument: &Argument| argument.sources.iter().any(|source| source.origin == Origin::Event(asked.event));
+        let is_told = outline.events.iter().enumerate().any(|(index, event)| match &event.action {
+            Action::Call { arguments, .. } => {
+                let at = EventId(index as u32);
+                arguments.iter().any(is_put)
+                    && arguments.iter().any(is_old)
+                    && outline.may_follow(asked.event, at)
+                    && outline.may_follow(at, write.event)
+            }
+            _ => false,
+        });
+        let is_asked_again = self.summary.accesses.iter().any(|again| {
+            !again.is_write
+                && self.variable(again) == self.variable(asked)
+                && again.event != asked.event
+                && outline.may_follow(write.event, again.event)
+        });
+        is_told && !is_asked_again
+    }
+
+    /// `queue.add(job); if (closed && queue.remove(job)) ..`: who adds looks again, and takes it back.
+    fn is_taken_back_if_shut(&self, flag: Variable, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let looks_again = |id: usize, again: &Access| {
+            !again.is_write
+                && self.variable(again) == Some(flag)
+                && again.event != write.event
+                && outline.may_follow(write.event, again.event)
+                && self.summary.accesses.iter().any(|back| {
+                    back.is_write
+                        && is_contents(back)
+                        && self.variable(back) == self.variable(write)
+                        && self.way_of(back) == Some(Way::Down)
+                        && comes_from(&back.control, AccessId(id as u32))
+                })
+        };
+        self.summary.accesses.iter().enumerate().any(|(id, again)| looks_again(id, again))
+    }
+}
+
+fn is_contents(access: &Access) -> bool {
+    access.member == Member::State(State::Contents)
+}
+
+/// Whether an access may be to a flag: a field, or an atomic.
+fn is_mark(access: &Access) -> bool {
+    matches!(access.member, Member::Field(_) | Member::State(State::Value))
+}
+
+/// The object that has the flag or the container.
+fn owner(access: &Access) -> Name {
+    match access.member {
+        Member::State(_) => access.base.owner(),
+        _ => access.base.clone(),
+    }
+}

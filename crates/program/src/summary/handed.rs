@@ -1,0 +1,88 @@
+//! Containers that are handed on from field to field: `new Worker(table)` keeps what another object has in a field of its own,
+//! and both are what was made for the first.
+
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::holding::{Asking, Holding, MAX_CALLERS, MAX_DEPTH, all_agree};
+use crate::class::{FieldId, MethodId, Program};
+use crate::outline::{Action, Member, Object, Objects};
+
+/// So many times what is in a field is followed to the field of an object that it is given to.
+const MAX_HANDED_ON: usize = 2;
+
+/// Objects of a method, of which something may be known when it is known what fields hold.
+pub(super) type Late = (MethodId, Objects);
+
+/// By field: what is stored there, and what that is if it is not known.
+pub(super) type AllLate = FxHashMap<FieldId, Vec<(Holding, Option<Late>)>>;
+
+/// Whether a field is declared as something that the library has, and may hold a container.
+pub(super) fn is_container(program: &Program, field: FieldId) -> bool {
+    program.names.text(program.field(field).descriptor).starts_with("Ljava/util/")
+}
+
+/// Fields whose containers callers give to what keeps them: `new Worker(table)`.
+pub(super) fn given_from(asking: Asking<'_>, late: &AllLate) -> FxHashSet<FieldId> {
+    let Asking { program, calls, .. } = asking;
+    let kept = late.values().flatten().filter_map(|(_, objects)| match objects {
+        Some((method, objects)) => match objects.as_slice() {
+            [Object::Parameter(position)] => Some((*method, *position)),
+            _ => None,
+        },
+        None => None,
+    });
+    let mut found = FxHashSet::default();
+    for (method, position) in kept {
+        let callers = calls.callers(method);
+        let is_asked = |caller: &&MethodId| calls.is_behind_interface(**caller);
+        for caller in callers.iter().filter(|_| callers.len() <= MAX_CALLERS).filter(is_asked) {
+            let Some(outline) = asking.outlines.get(*caller) else { continue };
+            for event in &outline.events {
+                let Action::Call { method: called, arguments, .. } = &event.action else { continue };
+                let given = arguments.get(usize::from(position)).filter(|_| called.name == program.method(method).name);
+                let objects = given.map(|given| given.objects.as_slice()).unwrap_or_default();
+                found.extend(objects.iter().filter_map(|object| match object {
+                    Object::Event(read) => match &outline.events[read.index()].action {
+                        Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
+                            program.resolve_field(*field).filter(|field| is_container(program, *field))
+                        }
+                        _ => None,
+                    },
+                    _ => None,
+                }));
+            }
+        }
+    }
+    found
+}
+
+/// Adds what fields hold that are given what other fields hold: `new Worker(table)`.
+pub(super) fn handed_on(asking: Asking<'_>, fields: &mut FxHashMap<FieldId, Holding>, late: AllLate) {
+    let mut open: Vec<(FieldId, Vec<(Holding, Option<Late>)>)> =
+        late.into_iter().filter(|(field, _)| fields.get(field) == Some(&Holding::default())).collect();
+    for _ in 0..MAX_HANDED_ON {
+        let asking = Asking { fields: Some(fields), ..asking };
+        let known: Vec<Holding> = open
+            .par_iter()
+            .map(|(_, stored)| {
+                all_agree(stored.iter().map(|(holding, objects)| match objects {
+                    Some((method, objects)) => asking.objects(*method, objects, MAX_DEPTH),
+                    None => *holding,
+                }))
+            })
+            .collect();
+        if known.iter().all(|holding| *holding == Holding::default()) {
+            break;
+        }
+        let mut known = known.into_iter();
+        open.retain(|(field, _)| {
+            let holding = known.next().unwrap_or_default();
+            let is_open = holding == Holding::default();
+            if !is_open {
+                fields.insert(*field, holding);
+            }
+            is_open
+        });
+    }
+}
