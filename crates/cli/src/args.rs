@@ -162,6 +162,7 @@ impl SettingArgs {
                 WorldArg::Open => World::Open,
             },
             strict: false,
+            large: None,
         }
     }
 

@@ -2,6 +2,7 @@
 //!
 //! A detector never prints, formats or reads files. It returns findings.
 
+mod brackets;
 mod causal_views;
 mod gone;
 mod lock_pattern;

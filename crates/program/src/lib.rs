@@ -72,4 +72,4 @@ pub use release::Release;
 pub use section::{Held, Problem, Section, SectionId, SectionKind, Sections};
 pub use show::{show_method, show_problems, show_summary};
 pub use variable::{Place, Variable, Variables};
-pub use whole::{Ground, Settings, Whole};
+pub use whole::{Ground, LARGE, Settings, Whole};

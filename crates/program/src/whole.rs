@@ -42,7 +42,13 @@ pub struct Settings {
     pub paper: bool,
     /// Tell of every value that is used after its section, not only of those that do harm.
     pub strict: bool,
+    /// From how many classes on code is large: little of it is made for threads, and what others call says less of threads
+    /// that meet. [`LARGE`] if nothing is said.
+    pub large: Option<usize>,
 }
+
+/// Programs of this many classes are large.
+pub const LARGE: usize = 64;
 
 /// What may be asked without summaries: calls, outlines, threads, and which fields are shared. Found when it is first
 /// asked for, but for the calls.
@@ -85,6 +91,18 @@ impl<'p> Ground<'p> {
             reaching: Mutex::default(),
             summarised: OnceLock::new(),
         }
+    }
+
+    /// Whether there are many classes.
+    pub fn is_large(&self) -> bool {
+        self.program.class_count() >= self.settings.large.unwrap_or(LARGE)
+    }
+
+    /// Whether threads that are not known may run a method: code that is not here calls it or has a part in what starts it.
+    /// Of a large program that is so, unless somebody says that it is all there is: a server is called through the network,
+    /// and by reflection.
+    pub fn has_unknown_threads(&self, method: MethodId) -> bool {
+        self.is_large() && self.settings.world != World::Closed || self.threads().is_from_outside(method)
     }
 
     /// Finds out which methods will be summarised. Whoever looks at code before that leaves their outlines behind.

@@ -11,8 +11,9 @@ use program::{LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks}
 use super::paper::left;
 use super::rules::is_known;
 use super::views::{Item, Pair, common};
+use crate::brackets;
 use crate::sources::comes_by_calls;
-use crate::stale_values::is_by_habit;
+use crate::stale_values::{is_by_habit, is_tool};
 use crate::threads::{is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
@@ -54,8 +55,38 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> boo
             && first.is_some_and(|first| first.kind == LockKind::Own)
     };
     let is_caught = || summary.is_some_and(|summary| is_caught(whole, method, &summary.accesses[stale.target.index()]));
-    (matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field)) || is_glance() || is_caught())
-        && whole.threads().is_from_outside(method)
+    let is_little = || {
+        let accesses =
+            summary.map(|summary| [&summary.accesses[stale.read.index()], &summary.accesses[stale.target.index()]]);
+        summary
+            .zip(accesses)
+            .zip(variable)
+            .is_some_and(|((summary, accesses), variable)| is_little(whole, method, summary, accesses, variable))
+    };
+    (matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field))
+        || is_glance()
+        || is_caught()
+        || whole.is_large() && is_little())
+        && whole.has_unknown_threads(method)
+}
+
+/// The same in large programs: a tool, two methods of others, or something that may keep others out, of which nothing more
+/// is known.
+fn is_little(
+    whole: &Whole<'_>,
+    method: MethodId,
+    summary: &Summary,
+    [read, target]: [&Access; 2],
+    variable: Variable,
+) -> bool {
+    let program = whole.program;
+    let is_away = |access: &Access| access.spot.method != program.method_name(method);
+    let is_lock = |section: usize| summary.sections[section].kind != LockKind::Own;
+    matches!(variable, Variable::Held(field) if is_tool(program, field))
+        || is_away(read) && is_away(target)
+        || read.held.intersection(target.held).iter().any(is_lock)
+        || !program.annotations_of_method(method).guards().is_empty()
+        || brackets::are_between(whole, method, &[read.event, target.event], variable)
 }
 
 /// Whether the method catches what comes of it if there is nothing any more, and goes on.

@@ -135,16 +135,39 @@ impl Looking<'_> {
             Object::Int(_) | Object::Unknown => false,
         };
         stale.how == Use::Decides
-            && matches!(stale.variable, Variable::Held(_))
+            && self.may_be_memory(stale)
             && stale.variable == stale.written
-            && self.summary.sections[stale.first].kind == LockKind::Own
             && read.is_keyed
-            && !self.asks_presence(read)
             && is_put(&write.spot)
             && !self.is_chosen_anew(stale, write)
             && !self
                 .put_at(&write.spot)
                 .is_some_and(|(_, outline, value)| value.iter().any(|one| is_telling(outline, one)))
+    }
+
+    /// Whether a container may be a memory: one that a field holds, and that locks by itself. In large programs others are, too,
+    /// and a key may be asked for before what it stands for is got.
+    fn may_be_memory(&self, stale: &Stale) -> bool {
+        let is_asked = self.asks_presence(self.access(stale.read));
+        match self.whole.is_large() {
+            true => !matches!(stale.variable, Variable::Field(_)) && (!is_asked || self.is_got_if_there(stale)),
+            false => {
+                matches!(stale.variable, Variable::Held(_))
+                    && self.summary.sections[stale.first].kind == LockKind::Own
+                    && !is_asked
+            }
+        }
+    }
+
+    /// Whether what is asked for by its key is got, too, if it is there.
+    fn is_got_if_there(&self, stale: &Stale) -> bool {
+        self.summary.accesses.iter().any(|access| {
+            !access.is_write
+                && access.is_keyed
+                && access.event != self.access(stale.read).event
+                && self.variable(access) == Some(stale.variable)
+                && operation(self.whole, &access.spot) == Some("get")
+        })
     }
 
     /// Whether somebody changes objects of a class after they are made: their fields, or what those hold.

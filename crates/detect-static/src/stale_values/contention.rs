@@ -189,6 +189,20 @@ pub(crate) fn is_by_habit(program: &Program, field: FieldId) -> bool {
         })
 }
 
+/// Whether a field of an object holds an old container or buffer that is there to work with, as a rule for one thread: a
+/// stack, a text in the making, settings.
+pub(crate) fn is_tool(program: &Program, field: FieldId) -> bool {
+    let declared = program.field(field);
+    let class = program.names.text(declared.descriptor).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+    let is_kind_of = |class: &str| {
+        TOOLS.iter().any(|tool| program.is_subtype(program.names.class(class), program.names.class(tool)))
+    };
+    !declared.access.is_static() && class.is_some_and(is_kind_of)
+}
+
+const TOOLS: [&str; 4] =
+    ["java/util/Stack", "java/util/Properties", "java/lang/StringBuffer", "java/io/ByteArrayOutputStream"];
+
 /// Containers and buffers from before there was a choice: each call locks, whether anybody shares them or not.
 const LEGACY: [&str; 7] = [
     "Ljava/util/Hashtable;",

@@ -109,7 +109,7 @@ impl Looking<'_> {
     }
 
     /// Whether something is put where nothing was found: who takes things out meanwhile does not change that.
-    fn is_put_because_absent(&self, stale: &Stale) -> bool {
+    pub(super) fn is_put_because_absent(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let is_it = |source: &Source| source.origin == Origin::Event(read.event);

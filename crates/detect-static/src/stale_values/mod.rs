@@ -28,6 +28,7 @@ mod granted;
 mod harmless;
 mod idioms;
 mod kept;
+mod little;
 mod marks;
 mod orphaned;
 mod own_key;
@@ -40,12 +41,13 @@ mod skew;
 mod stamps;
 mod stepped;
 mod strict;
+mod telling;
 mod validated;
 mod waits;
 mod way;
 mod weak;
 
-pub(crate) use contention::is_by_habit;
+pub(crate) use contention::{is_by_habit, is_tool};
 
 use finding::Finding;
 use program::Whole;

@@ -77,7 +77,7 @@ impl Looking<'_> {
     }
 
     /// Whether a field is written because it was read and found empty.
-    fn is_filled(&self, stale: &Stale) -> bool {
+    pub(super) fn is_filled(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let is_asked = |condition: &u32| {

@@ -10,7 +10,7 @@ use program::sharing::Part;
 use program::summary::{Access, AccessId, Influence, Root, Spot};
 use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable};
 
-use super::contention::is_by_habit;
+use super::contention::{is_by_habit, is_tool};
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::skew::is_compared;
@@ -22,7 +22,7 @@ const MAX_SUPERCLASSES: usize = 20;
 impl Looking<'_> {
     /// Whether too little speaks for a mistake to tell of it unasked.
     pub(super) fn is_weak(&self, stale: &Stale, is_skewed: bool) -> bool {
-        self.whole.threads().is_from_outside(self.method)
+        self.whole.has_unknown_threads(self.method)
             && (self.is_beside(stale, is_skewed)
                 || self.is_made_room(stale)
                 || self.is_lone_volatile(stale, is_skewed)
@@ -36,6 +36,7 @@ impl Looking<'_> {
                 || self.is_of_other_key(stale)
                 || self.is_removed_if_there(stale)
                 || self.is_ended(stale)
+                || self.whole.is_large() && (!self.is_telling(stale) || self.has_little_behind(stale))
                 || self.is_covered(stale, &self.cover().by_known_callers()))
     }
 
@@ -122,13 +123,13 @@ impl Looking<'_> {
 
     /// Whether one lock is held over both: it keeps out those that go by it, and that somebody writes without it is another
     /// story.
-    fn is_under_one_lock(&self, stale: &Stale) -> bool {
+    pub(super) fn is_under_one_lock(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
         let is_lock = |section: usize| self.summary.sections[section].kind != LockKind::Own;
         read.held.intersection(write.held).iter().any(is_lock)
     }
 
-    fn is_unlocked(&self, access: &Access) -> bool {
+    pub(super) fn is_unlocked(&self, access: &Access) -> bool {
         access.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own)
     }
 
@@ -155,7 +156,7 @@ impl Looking<'_> {
     }
 
     /// Whether a call leads to an access only over more than one other method.
-    fn is_far_away(&self, access: AccessId) -> bool {
+    pub(super) fn is_far_away(&self, access: AccessId) -> bool {
         let (program, calls, access) = (self.whole.program, &self.whole.calls, self.access(access));
         let outline = self.whole.summaries.outline(self.method);
         let event = outline.and_then(|outline| outline.events.get(access.event.index()));
@@ -192,7 +193,7 @@ impl Looking<'_> {
     }
 
     /// Whether an access is in another method of the program. What a call of the library does is done here.
-    fn is_away(&self, access: AccessId) -> bool {
+    pub(super) fn is_away(&self, access: AccessId) -> bool {
         self.access(access).spot.method != self.whole.program.method_name(self.method)
     }
 
@@ -247,7 +248,8 @@ impl Looking<'_> {
 
     /// Whether it is the contents of a container that would lock if nobody shared it, too.
     fn is_old_container(&self, stale: &Stale) -> bool {
-        matches!(stale.variable, Variable::Held(field) if is_by_habit(self.whole.program, field))
+        matches!(stale.variable, Variable::Held(field) if is_by_habit(self.whole.program, field)
+            || self.whole.is_large() && is_tool(self.whole.program, field) && !self.is_locked_around(stale))
     }
 
     /// Whether it is a volatile field that is asked before it is written, or that hardly anybody ever writes under a lock: it
@@ -375,6 +377,6 @@ impl Looking<'_> {
 }
 
 /// Whether two accesses touch what stands under the very same key.
-fn is_of_one_key(one: &Access, other: &Access) -> bool {
+pub(super) fn is_of_one_key(one: &Access, other: &Access) -> bool {
     one.keys.iter().any(|key| other.keys.contains(key))
 }

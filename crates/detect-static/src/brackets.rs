@@ -1,0 +1,163 @@
+//! Brackets: what is called on an object before something is done, and on the same object after it, whatever happens:
+//! `gate.enter(); try { … } finally { gate.leave(); }`, or a resource that is closed at the end of its block.
+//!
+//! Locks that a program makes for itself look like that, and so do those of libraries that are not at hand. Whether such an
+//! object keeps others out is not known: all that follows is that less speaks for a mistake.
+
+use location::MethodName;
+use program::ir::CallKind;
+use program::outline::{Action, Argument, EventId, Outline, Start};
+use program::{MethodId, Variable, Whole};
+
+/// Callers further up than this are not asked.
+const MAX_DEPTH: usize = 3;
+
+/// More callers than this are not asked, nor more methods that write the same variable.
+const MAX_METHODS: usize = 20;
+
+/// Blocks from the handler of an exception to the call that closes.
+const MAX_BLOCKS: usize = 12;
+
+/// A call on an object.
+#[derive(Clone, Copy)]
+struct Called<'o> {
+    event: EventId,
+    kind: CallKind,
+    method: MethodName,
+    receiver: &'o Argument,
+}
+
+/// Whether some events of a method, all that touch a variable, are between brackets, here or around each call of the method
+/// that is known.
+pub(crate) fn are_between(whole: &Whole<'_>, method: MethodId, events: &[EventId], variable: Variable) -> bool {
+    is_around(whole, method, events, Some(variable), MAX_DEPTH)
+}
+
+fn is_around(
+    whole: &Whole<'_>,
+    method: MethodId,
+    events: &[EventId],
+    variable: Option<Variable>,
+    depth: usize,
+) -> bool {
+    let Some(outline) = whole.summaries.outline(method) else { return false };
+    if brackets(outline, events).iter().any(|(open, close)| is_gate(whole, method, open, close, variable)) {
+        return true;
+    }
+    let callers = whole.calls.callers(method);
+    depth > 0
+        && !callers.is_empty()
+        && callers.len() <= MAX_METHODS
+        && callers.iter().all(|caller| {
+            let Some(outline) = whole.summaries.outline(*caller) else { return false };
+            let calls = calls_of(whole, outline, method);
+            *caller != method
+                && !calls.is_empty()
+                && calls.iter().all(|call| is_around(whole, *caller, &[*call], variable, depth - 1))
+        })
+}
+
+/// The calls of a method that may go to another one.
+fn calls_of(whole: &Whole<'_>, outline: &Outline, callee: MethodId) -> Vec<EventId> {
+    let is_call = |action: &Action| match action {
+        Action::Call { kind, method, .. } => {
+            whole.calls.targets(whole.program, *kind, *method).known().contains(&callee)
+        }
+        _ => false,
+    };
+    let calls = outline.events.iter().enumerate().filter(|(_, event)| is_call(&event.action));
+    calls.map(|(index, _)| EventId(index as u32)).collect()
+}
+
+/// Pairs of calls on one object: one before all of the events, and one that follows whatever exception they end with.
+fn brackets<'o>(outline: &'o Outline, events: &[EventId]) -> Vec<(Called<'o>, Called<'o>)> {
+    let handlers_of = |event: &EventId| -> Vec<usize> {
+        let block = outline.events[event.index()].block as usize;
+        outline.blocks.successors(block).filter(|next| next.is_exceptional).map(|next| next.block).collect()
+    };
+    let Some((first, rest)) = events.split_first() else { return Vec::new() };
+    let mut handlers = handlers_of(first);
+    handlers.retain(|handler| rest.iter().all(|event| handlers_of(event).contains(handler)));
+    let mut found = Vec::new();
+    for handler in handlers {
+        let closing = after(outline, handler);
+        for close in
+            calls(outline).filter(|call| closing.contains(&(outline.events[call.event.index()].block as usize)))
+        {
+            let is_open = |open: &Called<'_>| {
+                let is_same = open.receiver.name.same(&close.receiver.name) && open.method.name != close.method.name;
+                let is_made = close.receiver.name.start == Start::Result(open.event);
+                (is_same || is_made && close.receiver.name.steps.is_empty())
+                    && open.event < *first
+                    && !handlers_of(&open.event).contains(&handler)
+            };
+            let is_before = |open: &Called<'_>| {
+                let follows = outline.follows_surely(open.event);
+                events.iter().all(|event| follows[outline.events[event.index()].block as usize])
+            };
+            found.extend(calls(outline).filter(is_open).filter(is_before).map(|open| (open, close)));
+        }
+    }
+    found
+}
+
+/// The blocks that follow one without an exception, and itself.
+fn after(outline: &Outline, block: usize) -> Vec<usize> {
+    let mut blocks = vec![block];
+    let mut next = 0;
+    while let Some(block) = blocks.get(next).copied().filter(|_| blocks.len() < MAX_BLOCKS) {
+        next += 1;
+        for successor in outline.blocks.successors(block).filter(|next| !next.is_exceptional) {
+            if !blocks.contains(&successor.block) {
+                blocks.push(successor.block);
+            }
+        }
+    }
+    blocks
+}
+
+fn calls(outline: &Outline) -> impl Iterator<Item = Called<'_>> {
+    outline.events.iter().enumerate().filter_map(|(index, event)| match &event.action {
+        Action::Call { kind, method, arguments } if *kind != CallKind::Static => {
+            Some(Called { event: EventId(index as u32), kind: *kind, method: *method, receiver: arguments.first()? })
+        }
+        _ => None,
+    })
+}
+
+/// Whether two calls may open and close something: what the one changes the other one changes, too. Of a class that is not
+/// at hand, others who write the variable have to do the same.
+fn is_gate(
+    whole: &Whole<'_>,
+    method: MethodId,
+    open: &Called<'_>,
+    close: &Called<'_>,
+    variable: Option<Variable>,
+) -> bool {
+    let program = whole.program;
+    let written = |called: &Called<'_>| -> Vec<Variable> {
+        let targets = whole.calls.targets(program, called.kind, called.method);
+        let summaries = targets.known().iter().filter_map(|target| whole.summaries.summary(*target));
+        let accesses = summaries.flat_map(|summary| &summary.accesses).filter(|access| access.is_write);
+        accesses.filter_map(|access| Variable::of(program, access)).collect()
+    };
+    match program.class(close.method.class) {
+        Some(class) => {
+            program.is_checked(class) && {
+                let closed = written(close);
+                written(open).iter().any(|variable| closed.contains(variable))
+            }
+        }
+        None => variable.is_some_and(|variable| {
+            let places = whole.variables.writers(variable).iter().filter(|place| place.method != method);
+            places.take(MAX_METHODS).any(|place| {
+                let outline = whole.summaries.outline(place.method);
+                let event =
+                    whole.summaries.summary(place.method).map(|summary| summary.accesses[place.access.index()].event);
+                outline.zip(event).is_some_and(|(outline, event)| {
+                    brackets(outline, &[event]).iter().any(|(_, other)| other.method == close.method)
+                })
+            })
+        }),
+    }
+}

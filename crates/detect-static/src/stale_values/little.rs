@@ -1,0 +1,200 @@
+//! Further signs, in code that unknown threads call, that little speaks for a mistake: somebody else sees to it, the act
+//! sees to itself, or what is done does no harm if it is done twice.
+
+use program::LockKind;
+use program::outline::{Action, Object, Origin, Start};
+use program::summary::{Access, AccessId, Root};
+
+use super::rules::{Looking, Stale, Use};
+use super::weak::is_of_one_key;
+use crate::brackets;
+use crate::words::operation;
+
+impl Looking<'_> {
+    pub(super) fn has_little_behind(&self, stale: &Stale) -> bool {
+        self.is_promised()
+            || self.is_locked_over(stale)
+            || self.is_waited_beside(stale)
+            || self.is_removed_as_found(stale)
+            || self.is_cleared_if_any(stale)
+            || self.is_left_if_there(stale)
+            || self.is_won(stale)
+            || self.is_asked_inside(stale)
+            || self.is_being_made(stale)
+            || self.is_within_step()
+            || self.is_told_by_others(stale)
+            || self.is_between_brackets(stale)
+    }
+
+    /// Whether the method is marked as one that is called with a lock held.
+    fn is_promised(&self) -> bool {
+        !self.whole.program.annotations_of_method(self.method).guards().is_empty()
+    }
+
+    /// Whether a lock is held over a question to something that needs none, and over the act: it keeps out those that go by
+    /// it, and who does not go by it does one step, as a rule to begin or to end.
+    fn is_locked_over(&self, stale: &Stale) -> bool {
+        !stale.is_waited() && self.is_under_one_lock(stale)
+    }
+
+    /// Whether another lock than that of the variable is held where it is asked, or where something is done.
+    pub(super) fn is_locked_around(&self, stale: &Stale) -> bool {
+        let is_other = |section: usize| section != stale.first && section != stale.second;
+        let held = self.access(stale.read).held.union(self.access(stale.write).held);
+        held.iter().any(|section| is_other(section) && self.summary.sections[section].kind != LockKind::Own)
+    }
+
+    /// Whether one variable is asked before a wait, and another one written after it.
+    fn is_waited_beside(&self, stale: &Stale) -> bool {
+        stale.is_waited() && stale.variable != stale.written
+    }
+
+    /// Whether what stands under a key is removed because of what it is, or because it is there, and not because of what has
+    /// become of it: the same answer would be given again.
+    fn is_removed_as_found(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && read.is_keyed
+            && write.is_removal
+            && operation(self.whole, &read.spot).is_some_and(|name| name.starts_with("get"))
+            && !self.is_asked_further(read, write)
+    }
+
+    /// Whether something that others may change is asked of what was found, before something is done.
+    pub(super) fn is_asked_further(&self, found: &Access, act: &Access) -> bool {
+        let is_changed = |access: &Access| {
+            access.base.start == Start::Result(found.event)
+                && self.variable(access).is_none_or(|variable| !self.whole.variables.writers(variable).is_empty())
+        };
+        let reads = act.control.iter().filter_map(|influence| match influence.root {
+            Root::Access(access) => Some(self.access(access)),
+            Root::Parameter(_) => None,
+        });
+        if reads.clone().any(is_changed) {
+            return true;
+        }
+        // Calls of what is not known.
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return true };
+        let program = self.whole.program;
+        let conditions = outline.events[act.event.index()].control.iter();
+        conditions.flat_map(|condition| &outline.conditions[*condition as usize].sources).any(|source| {
+            let Origin::Event(event) = source.origin else { return false };
+            match &outline.events[event.index()].action {
+                Action::Call { kind, method, arguments } => {
+                    let is_known = || !self.whole.calls.targets(program, *kind, *method).known().is_empty();
+                    let is_of_library = || program.class(method.class).is_some_and(|class| !program.is_checked(class));
+                    arguments.first().is_some_and(|first| first.name.start == Start::Result(found.event))
+                        && !is_known()
+                        && !is_of_library()
+                }
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether all that is asked before all is taken out of a container is how much there is: that is told, and no more.
+    fn is_cleared_if_any(&self, stale: &Stale) -> bool {
+        stale.variable == stale.written
+            && matches!(operation(self.whole, &self.access(stale.read).spot), Some("isEmpty" | "size"))
+            && matches!(operation(self.whole, &self.access(stale.write).spot), Some("clear" | "drainTo"))
+    }
+
+    /// Whether what is put is put only if nothing is there, whoever was first.
+    fn is_left_if_there(&self, stale: &Stale) -> bool {
+        stale.variable == stale.written
+            && matches!(
+                operation(self.whole, &self.access(stale.write).spot),
+                Some("putIfAbsent" | "computeIfAbsent" | "addIfAbsent")
+            )
+    }
+
+    /// Whether the act is done only by who has won a step that one thread alone can take, after the question.
+    fn is_won(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let is_step = |access: AccessId| {
+            let step = self.access(access);
+            let is_taken = |access: &Access| access.is_write && access.is_compound && access.event == step.event;
+            step.event != read.event
+                && step.event != write.event
+                && self.summary.accesses.iter().any(is_taken)
+                && self.may_come_before(read, step)
+        };
+        self.summary.sections[stale.first].kind == LockKind::Own
+            && write.control.iter().any(|influence| matches!(influence.root, Root::Access(access) if is_step(access)))
+    }
+
+    /// Whether a lock is taken for the act, and something else is asked under it before: the question is put anew in other words.
+    fn is_asked_inside(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let taken = write.held.without(read.held);
+        let is_lock = |section: usize| self.summary.sections[section].kind != LockKind::Own;
+        stale.how == Use::Decides
+            && self.is_unlocked(read)
+            && write.control.iter().any(|influence| match influence.root {
+                Root::Access(other) => {
+                    other != stale.read && taken.intersection(self.access(other).held).iter().any(is_lock)
+                }
+                Root::Parameter(_) => false,
+            })
+    }
+
+    /// Whether a constructor does it with the object that it makes.
+    fn is_being_made(&self, stale: &Stale) -> bool {
+        let program = self.whole.program;
+        program.names.text(program.method(self.method).name) == "<init>"
+            && self.access(stale.read).base.start == Start::Parameter(0)
+            && self.access(stale.write).base.start == Start::Parameter(0)
+    }
+
+    /// Whether the method is a function that a container runs in one step with what stands under a key, or that is given to a
+    /// method which takes a lock.
+    fn is_within_step(&self) -> bool {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        program.method(self.method).access.is_synthetic()
+            && calls.callers(self.method).iter().filter_map(|maker| self.whole.summaries.outline(*maker)).any(
+                |outline| {
+                    let is_made = |object: &Object| match object {
+                        Object::Event(made) => match &outline.events[made.index()].action {
+                            Action::Lambda { method, .. } => {
+                                calls.hierarchy.resolve_name(program, *method) == Some(self.method)
+                            }
+                            _ => false,
+                        },
+                        _ => false,
+                    };
+                    outline.events.iter().any(|event| match &event.action {
+                        Action::Call { kind, method, arguments } => {
+                            let is_step = matches!(
+                                program.names.text(method.name),
+                                "compute" | "computeIfAbsent" | "computeIfPresent" | "merge"
+                            );
+                            let locks = || {
+                                let targets = calls.targets(program, *kind, *method);
+                                targets.known().iter().any(|target| program.may_lock(*target))
+                            };
+                            (is_step || locks()) && arguments.iter().flat_map(|argument| &argument.objects).any(is_made)
+                        }
+                        _ => false,
+                    })
+                },
+            )
+    }
+
+    /// Whether two other methods take the lock, one to ask and one to act, each for many reasons; other than to look whether
+    /// something is there, and to put it there.
+    fn is_told_by_others(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        stale.how == Use::Decides
+            && self.is_away(stale.read)
+            && self.is_away(stale.write)
+            && !(stale.variable == stale.written
+                && !write.is_removal
+                && (self.asks_presence(read) || is_of_one_key(read, write)))
+    }
+
+    fn is_between_brackets(&self, stale: &Stale) -> bool {
+        let events = [self.access(stale.read).event, self.access(stale.write).event];
+        brackets::are_between(self.whole, self.method, &events, stale.variable)
+    }
+}

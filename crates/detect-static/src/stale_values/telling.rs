@@ -1,0 +1,182 @@
+//! Kinds of old values that turn out to be mistakes, as a rule, where unknown threads call.
+//!
+//! Of an object that threads share, the code shows most where one variable is asked and changed by the same method: something
+//! is put where nothing was, a mark is put up that was down, a number or a list comes back changed. What is asked for other
+//! reasons has mostly been seen to by others.
+
+use program::outline::{Action, Argument, Object, Origin, Source, Start};
+use program::summary::{Access, Root};
+use program::{FieldId, LockKind, Variable};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+use super::skew::is_compared;
+use super::weak::is_of_one_key;
+use crate::words::{called_at, operation};
+
+/// Operations that go by what is there, whatever that has become.
+const RELATIVE: [&str; 9] = [
+    "addAndGet",
+    "getAndAdd",
+    "incrementAndGet",
+    "getAndIncrement",
+    "decrementAndGet",
+    "getAndDecrement",
+    "add",
+    "increment",
+    "decrement",
+];
+
+impl Looking<'_> {
+    pub(super) fn is_telling(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        match stale.how {
+            Use::Written => stale.variable == stale.written && self.comes_back(stale, write),
+            Use::Decides => {
+                stale.variable == stale.written
+                    && (self.is_registered(stale)
+                        || self.is_mark(stale.variable) && !self.is_asked_in_loop(read, write)
+                        || is_compared(stale.read, write) && self.is_number(stale.variable)
+                        || write.is_removal && self.is_asked_further(read, write)
+                        || self.is_counted_because(write)
+                        || self.is_taken_if_any(read, write)
+                        || self.is_filled(stale) && !self.is_unlocked(write))
+            }
+            Use::Found | Use::Counted => true,
+            Use::Stepped => self.is_number(stale.variable),
+        }
+    }
+
+    /// Whether what was read comes back changed, and is not only what the change goes by.
+    fn comes_back(&self, stale: &Stale, write: &Access) -> bool {
+        let name = operation(self.whole, &write.spot);
+        let is_sure = name.is_some_and(|name| RELATIVE.contains(&name) && self.is_number(stale.variable))
+            || name.is_some_and(|name| name.contains("ompareAnd"));
+        let read = self.access(stale.read);
+        let is_of_other = read.is_keyed && write.is_keyed && !is_of_one_key(read, write);
+        comes_from(&write.value, stale.read)
+            && !is_sure
+            && !is_of_other
+            && !self.asks_presence(read)
+            && name != Some("clear")
+            && !self.is_moved_there(stale, write)
+            && !self.is_swapped(stale)
+            && !self.is_written_here(stale)
+            && !self.is_far_away(stale.read)
+            && !self.is_far_away(stale.write)
+    }
+
+    /// Whether the section that writes looks at the variable again, and moves it by what was worked out before.
+    fn is_moved_there(&self, stale: &Stale, write: &Access) -> bool {
+        write.value.iter().any(|influence| match influence.root {
+            Root::Access(other) => {
+                other != stale.read
+                    && !influence.ended.contains(stale.second)
+                    && self.access(other).held.contains(stale.second)
+                    && self.variable(self.access(other)) == Some(stale.variable)
+            }
+            Root::Parameter(_) => false,
+        })
+    }
+
+    /// Whether a volatile field of an object is written at one place alone: it is volatile for others to see what one thread
+    /// does, as a rule.
+    fn is_written_here(&self, stale: &Stale) -> bool {
+        let Variable::Field(field) = stale.variable else { return false };
+        let spot = self.access(stale.write).spot;
+        let mut writers = self.whole.variables.writers(stale.variable).iter();
+        self.summary.sections[stale.first].kind == LockKind::Own
+            && !self.whole.program.field(field).access.is_static()
+            && writers.all(|place| self.access_at(place).is_some_and(|access| access.spot == spot))
+    }
+
+    /// Whether a mark is asked in each round of a loop, and written after it: so do threads that go on until they are told.
+    fn is_asked_in_loop(&self, read: &Access, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        outline.events[read.event.index()].in_loop && !outline.events[write.event.index()].in_loop
+    }
+
+    /// Whether the section that reads writes, too, and no wait lets others in: what it read in an earlier round has been taken
+    /// out since.
+    fn is_swapped(&self, stale: &Stale) -> bool {
+        stale.first == stale.second && !self.summary.waits.iter().any(|waiting| waiting.sections.contains(stale.first))
+    }
+
+    /// Whether something is put because it was not there, or because it was.
+    fn is_registered(&self, stale: &Stale) -> bool {
+        let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let is_asked = self.asks_presence(read) || self.is_put_because_absent(stale);
+        let is_told = || self.is_away(stale.read) && self.is_away(stale.write) && is_of_one_key(read, write);
+        !write.is_removal && !self.is_set(stale.variable) && (is_asked || is_told())
+    }
+
+    /// Whether it is a set, which has a thing once, however often it is added.
+    fn is_set(&self, variable: Variable) -> bool {
+        let program = self.whole.program;
+        let class = self.type_of(variable.field()).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
+        let set = program.names.class("java/util/Set");
+        matches!(variable, Variable::Held(_))
+            && class.is_some_and(|class| program.is_subtype(program.names.class(class), set))
+    }
+
+    /// Whether a variable is up or down.
+    fn is_mark(&self, variable: Variable) -> bool {
+        match variable {
+            Variable::Field(field) => self.type_of(field) == "Z",
+            Variable::Held(field) => self.type_of(field) == "Ljava/util/concurrent/atomic/AtomicBoolean;",
+            Variable::Within(_) => false,
+        }
+    }
+
+    fn is_number(&self, variable: Variable) -> bool {
+        let name = self.type_of(variable.field());
+        matches!(name, "I" | "J")
+            || name.starts_with("Ljava/util/concurrent/atomic/Atomic")
+                && (name.contains("Integer") || name.contains("Long"))
+    }
+
+    fn type_of(&self, field: FieldId) -> &str {
+        let program = self.whole.program;
+        program.names.text(program.field(field).descriptor)
+    }
+
+    /// Whether an atomic number is counted on because of what it was, and nobody asks what came of it.
+    fn is_counted_because(&self, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_it = |source: &Source| source.origin == Origin::Event(write.event);
+        let is_asked = outline.conditions.iter().any(|condition| condition.sources.iter().any(is_it));
+        !is_asked
+            && operation(self.whole, &write.spot).is_some_and(|name| RELATIVE.contains(&name))
+            && self.variable(write).is_some_and(|variable| self.is_number(variable))
+    }
+
+    /// Whether something is taken out because something is there, and used without a look whether it was still there.
+    fn is_taken_if_any(&self, read: &Access, write: &Access) -> bool {
+        let is_asked = |name: &str| name == "isEmpty" || name.starts_with("peek") || name.starts_with("first");
+        let names = &self.whole.program.names;
+        let is_taken = called_at(self.whole, &write.spot).is_some_and(|method| {
+            let name = names.text(method.name);
+            ["poll", "remove", "pop", "take"].iter().any(|word| name.starts_with(word))
+                && names.text(method.descriptor).starts_with("()")
+        });
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_looked_at = || {
+            outline.conditions.iter().any(|condition| {
+                condition.absent.is_some()
+                    && condition.sources.iter().any(|source| source.origin == Origin::Event(write.event))
+            })
+        };
+        let is_it = |argument: &Argument| {
+            argument.name.start == Start::Result(write.event) || argument.objects.contains(&Object::Event(write.event))
+        };
+        let is_used = || {
+            outline.events.iter().any(|event| match &event.action {
+                Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => arguments.iter().any(is_it),
+                Action::Write { stored, .. } => is_it(stored),
+                Action::Read { base, .. } => base.start == Start::Result(write.event),
+                Action::Wait(_) => false,
+            })
+        };
+        is_taken && operation(self.whole, &read.spot).is_some_and(is_asked) && !is_looked_at() && is_used()
+    }
+}
