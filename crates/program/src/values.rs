@@ -3,6 +3,7 @@
 use location::{ClassName, FieldName};
 
 use crate::class::Program;
+use crate::outline::{Name, NameStep, Start};
 
 impl Program {
     /// Whether objects of a checked class have several parts, none of which ever changes.
@@ -22,5 +23,14 @@ impl Program {
                 .strip_prefix('L')
                 .and_then(|name| name.strip_suffix(';'))
                 .is_some_and(|name| self.is_value_class(self.names.class(name)))
+    }
+
+    /// Whether a name goes by such a field to one of its parts.
+    pub(crate) fn is_behind_replaced(&self, name: &Name) -> bool {
+        let is_replaced = |field: FieldName| self.is_replaced_whole(field);
+        let starts = matches!(name.start, Start::Static(field) if is_replaced(field));
+        let goes_by = |step: &NameStep| matches!(step, NameStep::Field(field) if is_replaced(*field));
+        starts && !name.steps.is_empty()
+            || name.steps.split_last().is_some_and(|(_, before)| before.iter().any(goes_by))
     }
 }

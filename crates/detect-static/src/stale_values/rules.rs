@@ -89,10 +89,11 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
     let Some(looking) = Looking::at(whole, method) else { return Vec::new() };
     let summary = looking.summary;
     let mut found = looking.candidates();
-    let skewed = looking.skewed(&elsewhere.decided);
+    let checks = looking.checks();
+    let skewed = looking.skewed(&checks, &elsewhere.decided);
     let shut_out = looking.shut_out(&elsewhere.shut);
     found.extend(skewed.iter().chain(&shut_out));
-    found.extend(looking.kept_in_step());
+    found.extend(looking.kept_in_step(&checks));
     found.extend(looking.orphaned(&elsewhere.dropped));
     found.sort_by_key(|stale| (stale.how, stale.variable != stale.written, stale.first, stale.second, stale.read));
     // One mistake, one finding: further places that act on old values of the same variable want the same cure.

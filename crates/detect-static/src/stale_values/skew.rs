@@ -49,8 +49,8 @@ enum Sort {
 
 impl Looking<'_> {
     /// The checks of this method whose mirror image is somewhere else.
-    pub(super) fn skewed(&self, decided: &Decided) -> Vec<Stale> {
-        let mut found = self.checks();
+    pub(super) fn skewed(&self, checks: &[Stale], decided: &Decided) -> Vec<Stale> {
+        let mut found = checks.to_vec();
         found.retain(|stale| {
             decided.contains_key(&(stale.written, stale.variable))
                 && !self.is_one_way(stale.variable)
@@ -82,7 +82,7 @@ impl Looking<'_> {
     }
 
     /// Checks of one variable that decide whether another one is written, after the section of the check.
-    fn checks(&self) -> Vec<Stale> {
+    pub(super) fn checks(&self) -> Vec<Stale> {
         let mut found: Vec<Stale> = Vec::new();
         for (index, write) in self.summary.accesses.iter().enumerate() {
             let Some(written) = self.shared(write).filter(|_| write.is_write && !write.held.is_empty()) else {
@@ -115,8 +115,8 @@ impl Looking<'_> {
 
     /// Checks of one container that decide what another one gets under the same key, each under a lock of its own, where
     /// somebody changes both in one section: a member is struck off and gives back all that he has.
-    pub(super) fn kept_in_step(&self) -> Vec<Stale> {
-        let mut found = self.checks();
+    pub(super) fn kept_in_step(&self, checks: &[Stale]) -> Vec<Stale> {
+        let mut found = checks.to_vec();
         found.retain(|stale| {
             let (read, write) = (self.access(stale.read), self.access(stale.write));
             let locks = |stale: &Stale| [stale.first, stale.second].map(|section| &self.summary.sections[section]);

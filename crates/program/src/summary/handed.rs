@@ -14,8 +14,11 @@ const MAX_HANDED_ON: usize = 2;
 /// Objects of a method, of which something may be known when it is known what fields hold.
 pub(super) type Late = (MethodId, Objects);
 
-/// By field: what is stored there, and what that is if it is not known.
-pub(super) type AllLate = FxHashMap<FieldId, Vec<(Holding, Option<Late>)>>;
+/// What is stored to a field, and what that is if it is not known.
+type Stores = Vec<(Holding, Option<Late>)>;
+
+/// The same by field.
+pub(super) type AllLate = FxHashMap<FieldId, Stores>;
 
 /// Whether a field is declared as something that the library has, and may hold a container.
 pub(super) fn is_container(program: &Program, field: FieldId) -> bool {
@@ -59,7 +62,7 @@ pub(super) fn given_from(asking: Asking<'_>, late: &AllLate) -> FxHashSet<FieldI
 
 /// Adds what fields hold that are given what other fields hold: `new Worker(table)`.
 pub(super) fn handed_on(asking: Asking<'_>, fields: &mut FxHashMap<FieldId, Holding>, late: AllLate) {
-    let mut open: Vec<(FieldId, Vec<(Holding, Option<Late>)>)> =
+    let mut open: Vec<(FieldId, Stores)> =
         late.into_iter().filter(|(field, _)| fields.get(field) == Some(&Holding::default())).collect();
     for _ in 0..MAX_HANDED_ON {
         let asking = Asking { fields: Some(fields), ..asking };

@@ -413,6 +413,10 @@ impl Composing<'_, '_> {
             Returns::FromState if is_own || self.is_stream(id) => {
                 joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
             }
+            // What is in something that others replace as a whole is of the one that was found.
+            Returns::FromState if object.as_ref().is_some_and(|object| self.program.is_behind_replaced(object)) => {
+                joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
+            }
             Returns::FromState => read,
             Returns::Fresh => joined(&read, &all(self, arguments)),
             Returns::Receiver | Returns::View(_) => {

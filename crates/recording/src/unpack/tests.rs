@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use trace::{Action, Reader};
+use trace::{Action, Events, Reader};
 
 use super::*;
 use crate::layout::{CHUNK_HEAD, CHUNK_MARK, EVENTS, FREE_MARK, PACKED, ROWS, chunk_head};
 use crate::packed::{Block, Keeper, packed_header};
-use crate::{Follow, Row, put_row, record};
+use crate::{Follow, LiveEvents, Row, put_row, record};
 
 const SIZE: usize = 4096;
 
@@ -256,6 +256,32 @@ fn a_leave_comes_after_the_arrivals_of_lower_numbers() {
         let names: Vec<&str> = told.events.iter().map(name).collect();
         assert_eq!((names.as_slice(), told.out_of_order), (order.as_slice(), out_of_order), "{:?}", told.events);
     }
+}
+
+/// Records that become events when their turn comes tell the same as the trace that is made of them.
+#[test]
+fn events_are_the_same_without_a_trace_in_between() {
+    let folder = temporary();
+    write_folder(&folder, &chunks());
+    let expected = read(Follow::new(&folder).unwrap().reader(|| false));
+    let mut follow = Follow::consuming(&folder).unwrap();
+    let (sender, receiver) = std::sync::mpsc::channel();
+    while follow.poll().unwrap() {
+        sender.send(Ok(follow.pieces())).unwrap();
+    }
+    drop(sender);
+    let mut live = LiveEvents::new(receiver);
+    let (mut told, mut batch) = (Vec::new(), Vec::new());
+    loop {
+        live.fill(&mut batch, 16).unwrap();
+        if batch.is_empty() {
+            break;
+        }
+        let tables = live.tables();
+        told.extend(batch.iter().map(|event| format!("{} {:?}", tables.thread_name(event.thread), event.action)));
+    }
+    fs::remove_dir_all(folder).unwrap();
+    assert_eq!((told, live.out_of_order(), live.broken()), (expected.events, 0, 0));
 }
 
 #[test]
