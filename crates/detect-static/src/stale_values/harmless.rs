@@ -1,16 +1,20 @@
 //! Acts on old answers that do no harm: what is done twice is done once, is gone either way, or is always the same.
 
+use location::MethodName;
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
 use program::outline::{Action, Argument, Event, EventId, Object, Origin, Source};
 use program::summary::{Access, AccessId, Root};
-use program::{Place, Variable};
+use program::{MethodId, Place, Variable};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::validated::is_made_of;
 use crate::threads::run_at_once;
 use crate::words::{called_at, operation};
+
+/// Calls further down than this are not looked into to see whether they only pause.
+const MAX_PAUSE: usize = 2;
 
 impl Looking<'_> {
     /// Whether it does no harm to do it twice: a flag that is only ever set, a set that gets what it has. Nothing else
@@ -24,7 +28,34 @@ impl Looking<'_> {
                 && !self.decides_more(stale, write)
                 || self.is_one_way(stale.variable)
                     && (self.is_signal(stale.variable) || !self.decides_more(stale, write))
+                || self.keeps_extreme(write) && !self.decides_more(stale, write)
                 || self.is_set_one_way(stale.variable) && self.is_signal(stale.variable))
+    }
+
+    /// `if (seen > highest.get()) highest.accumulateAndGet(seen, Math::max)`: the step keeps the larger value, or the smaller
+    /// one, by itself. The question before it only spares work.
+    fn keeps_extreme(&self, write: &Access) -> bool {
+        let program = self.whole.program;
+        let method = self.whole.calls.hierarchy.resolve_name(program, write.spot.method);
+        let Some(outline) = method.and_then(|method| self.whole.summaries.outline(method)) else { return false };
+        let text = |symbol| program.names.text(symbol);
+        let is_extreme = |object: &Object| match object {
+            Object::Event(made) => match &outline.events[made.index()].action {
+                Action::Lambda { method, .. } => {
+                    matches!(text(method.class.0), "java/lang/Math" | "java/lang/Integer" | "java/lang/Long")
+                        && matches!(text(method.name), "max" | "min")
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        outline.events.iter().filter(|event| event.pc == write.spot.pc).any(|event| match &event.action {
+            Action::Call { method, arguments, .. } => {
+                matches!(text(method.name), "accumulateAndGet" | "getAndAccumulate" | "merge")
+                    && arguments.last().is_some_and(|function| function.objects.iter().any(is_extreme))
+            }
+            _ => false,
+        })
     }
 
     /// `while (names.contains(name)) name = next(name); names.add(name);`: what is put there was looked for until one was
@@ -404,9 +435,10 @@ impl Looking<'_> {
         let reading = self.access(stale.read).event;
         outline.events.iter().enumerate().any(|(index, event)| {
             let is_call = match &event.action {
-                Action::Call { method, .. } => {
+                Action::Call { kind, method, .. } => {
                     let model = self.whole.calls.model(self.whole.program, *method, method.class);
                     model.is_none_or(|model| model.sink.is_some_and(|sink| sink == model::Sink::Print))
+                        && !self.only_pauses(*kind, *method, MAX_PAUSE)
                 }
                 _ => false,
             };
@@ -415,6 +447,34 @@ impl Looking<'_> {
                 && index != reading.index()
                 && deciding.iter().any(|condition| event.control.contains(condition))
         })
+    }
+}
+
+impl Looking<'_> {
+    /// Whether a call does nothing but let time pass.
+    fn only_pauses(&self, kind: CallKind, called: MethodName, depth: usize) -> bool {
+        let program = self.whole.program;
+        let targets = self.whole.calls.targets(program, kind, called);
+        let is_pause = |method: MethodName| {
+            let class = program.names.text(method.class.0);
+            matches!(class, "java/lang/Thread" | "java/util/concurrent/TimeUnit")
+        };
+        let is_one = |target: &MethodId| {
+            let (Some(summary), Some(outline)) =
+                (self.whole.summaries.summary(*target), self.whole.summaries.outline(*target))
+            else {
+                return false;
+            };
+            !summary.accesses.iter().any(|access| access.is_write)
+                && outline.events.iter().all(|event| match &event.action {
+                    Action::Call { kind, method, .. } => {
+                        is_pause(*method) || self.only_pauses(*kind, *method, depth - 1)
+                    }
+                    Action::Write { .. } | Action::Lambda { .. } => false,
+                    Action::Read { .. } | Action::Wait(_) => true,
+                })
+        };
+        depth > 0 && !targets.known().is_empty() && targets.known().iter().all(is_one)
     }
 }
 

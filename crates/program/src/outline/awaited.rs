@@ -22,7 +22,10 @@ pub(super) fn awaited(program: &Program, body: &Body, outline: &Outline, in_cycl
     let mut found = Vec::new();
     for (number, condition) in outline.conditions.iter().enumerate() {
         let block = condition.block as usize;
-        if !in_cycle[block] || condition.sources.is_empty() || !is_about_one(outline, condition.sides.as_deref()) {
+        if !in_cycle[block]
+            || condition.sources.is_empty()
+            || !is_about_one(program, outline, condition.sides.as_deref())
+        {
             continue;
         }
         let members = members(outline, block);
@@ -42,20 +45,26 @@ pub(super) fn awaited(program: &Program, body: &Body, outline: &Outline, in_cycl
 }
 
 /// Whether a condition is not about whose turn it is, which nobody else can change meanwhile: `while (turn != mine)`.
-/// The limit of what is asked may be kept beside it: `while (count == capacity)`.
-fn is_about_one(outline: &Outline, sides: Option<&[Sources; 2]>) -> bool {
+/// The limit of what is asked may be kept beside it: `while (count == capacity)`, `while (jobs.size() >= capacity)`.
+fn is_about_one(program: &Program, outline: &Outline, sides: Option<&[Sources; 2]>) -> bool {
     let Some([left, right]) = sides else { return true };
-    let base = |side: &Sources| match side.as_slice() {
+    // The object that has what is asked.
+    let owner = |side: &Sources| match side.as_slice() {
         [one] => match one.origin {
             Origin::Event(event) => match &outline.events[event.index()].action {
-                Action::Read { base, .. } => Some(base),
+                Action::Read { base, .. } => Some(base.clone()),
+                Action::Call { method, arguments, .. } => {
+                    let is_library = !program.class(method.class).is_some_and(|class| program.is_checked(class));
+                    let is_amount = is_library && program.names.text(method.name) == "size";
+                    arguments.first().filter(|_| is_amount).map(|container| container.name.owner())
+                }
                 _ => None,
             },
             Origin::Parameter(_) => None,
         },
         _ => None,
     };
-    base(left).is_some() && base(left) == base(right)
+    owner(left).is_some() && owner(left) == owner(right)
 }
 
 /// By block: whether it is in a loop with this one.
