@@ -217,11 +217,17 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         Ok(())
     }
 
+    /// Whether an instruction names a field that is as good as final.
+    fn is_constant(&self, instruction: RawInstruction<'_>) -> bool {
+        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
+        let constants = self.context.constants;
+        named.zip(constants).is_some_and(|([owner, name, descriptor], all)| all.has(owner, name, descriptor))
+    }
+
     /// Tells if code writes a field that no code was to write: code that was made or changed while the program runs.
     fn note_surprise(&mut self, instruction: RawInstruction<'_>) {
-        let named = self.class.pool.field(instruction.constant().unwrap_or(0));
-        let (Some([owner, name, descriptor]), Some(constants)) = (named, self.context.constants) else { return };
-        if constants.has(owner, name, descriptor) {
+        let Some([owner, name, _]) = self.class.pool.field(instruction.constant().unwrap_or(0)) else { return };
+        if self.is_constant(instruction) {
             let field = format!("{}.{}", text_of(owner), text_of(name)).replace('/', ".");
             let class = text_of(self.context.name).replace('/', ".");
             let note = format!(

@@ -80,7 +80,7 @@ impl MethodRewriter<'_, '_, '_> {
 
     /// Tells that an object is new, where the constructor of its first instrumented class has it complete.
     pub(super) fn mark_fresh(&mut self) -> Result<(), Failure> {
-        if !self.context.has_identity || self.uninitialized.is_empty() || !self.code.keeps_this() {
+        if self.uninitialized.is_empty() || !self.code.keeps_this() {
             return Ok(());
         }
         let super_name = self.context.super_name;
@@ -90,6 +90,16 @@ impl MethodRewriter<'_, '_, '_> {
         }
         if self.context.plan.skips_unescaped {
             self.unescaped = unescaped::behind(&self.code, &self.class.pool, super_name, &completing);
+        }
+        if !self.context.has_identity {
+            // Nothing says whose the object is. What nobody else writes is no surprise here all the same.
+            let constant: FxHashSet<u32> = (0..self.code.instruction_count())
+                .map(|index| self.code.instruction(index))
+                .filter(|instruction| self.unescaped.contains(&instruction.pc) && self.is_constant(*instruction))
+                .map(|instruction| instruction.pc)
+                .collect();
+            self.unescaped = constant;
+            return Ok(());
         }
         let identity = self.context.identity();
         self.snippet.load(Kind::Reference, 0);

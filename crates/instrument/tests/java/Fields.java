@@ -69,7 +69,7 @@ class Fields {
         task.run();
     }
 
-    class Inner {
+    final class Inner {
         /** Written before the object is one. */
         private int value; // constant
 
