@@ -62,6 +62,23 @@ fn what_is_taken_for_granted_is_not_reported() {
     assert!(rest.is_subset(&all), "missing {:?}", rest.difference(&all));
 }
 
+/// A name with a slip in it would otherwise look like a program without mistakes.
+#[test]
+fn names_that_are_nowhere_are_told() {
+    let jdk = jdks().into_iter().next().unwrap();
+    let classes = temporary("unknown-names-classes");
+    let source = workspace().join("fixtures/assumptions/Assume.java");
+    let javac = Command::new(jdk.program("javac")).args(["-g", "-d"]).arg(&classes).arg(&source).status().unwrap();
+    assert!(javac.success());
+    let mut run = Command::new(fissure());
+    run.args(["run", "--units", "configured", "--atomic", "Assume.nothing", "--assume-mover", "nobody", "--"]);
+    let output = run.arg(jdk.program("java")).arg("-cp").arg(&classes).arg("Assume").output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    for told in ["there is no method `Assume.nothing`", "there is no class, method or field `nobody`"] {
+        assert!(said.contains(told), "{said}");
+    }
+}
+
 /// The same holds for what the code alone makes suspect: for `check`, and for a run that asks about it.
 #[test]
 fn what_is_taken_for_granted_is_no_suspicion() {

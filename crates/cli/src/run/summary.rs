@@ -105,10 +105,15 @@ impl Summary {
             counted(self.seen, "event", "events"),
         ));
         if unsupported > 0 && least > Evidence::Pattern {
-            let (is, them) = if unsupported == 1 { ("suspicion is", "it") } else { ("suspicions are", "them") };
-            lines.push(format!(
-                "{unsupported} more {is} not supported by this run; `--min-evidence pattern` shows {them}"
-            ));
+            let (suspicion, is, has, them) = match unsupported {
+                1 => ("suspicion", "is", "has", "it"),
+                _ => ("suspicions", "are", "have", "them"),
+            };
+            let why = match least {
+                Evidence::Predicted => format!("{is} not supported by this run"),
+                _ => format!("{has} less evidence than `{}`", least.id()),
+            };
+            lines.push(format!("{unsupported} more {suspicion} {why}; `--min-evidence pattern` shows {them}"));
         }
         lines
     }

@@ -23,6 +23,7 @@ use crate::check::unread_method;
 use crate::input::{self, InputOptions};
 use crate::output;
 use crate::request;
+use crate::show::methods_named;
 
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -175,6 +176,9 @@ impl Watch {
         let assumed = Assumed::of(&program, &self.assume);
         for name in &assumed.unknown {
             output::complain(&format!("warning: there is no class, method or field `{name}` on the class path"));
+        }
+        for name in self.settings.atomic.iter().filter(|name| methods_named(&program, name).is_empty()) {
+            output::complain(&format!("warning: there is no method `{name}` on the class path"));
         }
         let detectors: Vec<&detect_static::Detector> = DETECTORS.iter().filter(|detector| detector.default).collect();
         let suspected = detect_static::suspect(&program, &detectors, self.settings.clone());
