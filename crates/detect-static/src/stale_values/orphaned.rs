@@ -3,8 +3,7 @@
 //! that nobody finds any more. Or others end what they take out: `sessions.remove(key).close()`; then it goes to
 //! something that is over.
 
-use program::model::State;
-use program::outline::{EventId, Member, Name, Origin, Outline, Start};
+use program::outline::{EventId, Name, Origin, Outline, Start};
 use program::summary::{Access, AccessId, Root};
 use program::{MethodId, Variable, Whole};
 use rayon::prelude::*;
@@ -54,7 +53,7 @@ impl Looking<'_> {
         let mut found = Vec::new();
         for drop in self.summary.accesses.iter().filter(|access| access.is_write) {
             let is_removal =
-                || is_contents(drop) && self.called_at(drop).is_some_and(|name| name.starts_with("remove"));
+                || drop.is_of_contents() && self.called_at(drop).is_some_and(|name| name.starts_with("remove"));
             let Some(container) = self.variable(drop).filter(|_| is_removal()) else { continue };
             for influence in drop.control.iter().chain(&drop.guards) {
                 let Root::Access(asked) = influence.root else { continue };
@@ -126,7 +125,7 @@ impl Looking<'_> {
         let is_put = |put: &Access| {
             put.is_write
                 && put.is_keyed
-                && is_contents(put)
+                && put.is_of_contents()
                 && put.base.same(container)
                 && put.event != write.event
                 && !put.is_removal
@@ -141,7 +140,7 @@ impl Looking<'_> {
             !look.is_write
                 && look.event == put.event
                 && look.base.same(container)
-                && is_contents(look)
+                && look.is_of_contents()
                 && !look.held.intersection(put.held).is_empty()
         };
         let look = self.summary.accesses.iter().position(is_look)?;
@@ -155,7 +154,7 @@ impl Looking<'_> {
             !look.is_write
                 && look.event == found
                 && look.is_keyed
-                && is_contents(look)
+                && look.is_of_contents()
                 && look.base.same(container)
                 && !look.held.is_empty()
                 && look.held.intersection(write.held).is_empty()
@@ -228,8 +227,4 @@ impl Looking<'_> {
             })
         })
     }
-}
-
-fn is_contents(access: &Access) -> bool {
-    access.member == Member::State(State::Contents)
 }

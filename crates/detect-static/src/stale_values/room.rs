@@ -1,8 +1,7 @@
 //! Room that is made before something is put: `if (table.size() >= LIMIT) table.remove(oldest); table.put(key, value);`. What
 //! is put is put either way, so that no branch decides it; but it counts on the room, which another one may have taken.
 
-use program::model::State;
-use program::outline::{EventId, Member};
+use program::outline::EventId;
 use program::summary::{Access, AccessId};
 
 use super::idioms::comes_from;
@@ -17,14 +16,14 @@ impl Looking<'_> {
         let mut found = Vec::new();
         for (asked, read) in self.summary.accesses.iter().enumerate() {
             let is_amount = || matches!(operation(self.whole, &read.spot), Some("size" | "mappingCount"));
-            if read.is_write || read.held.is_empty() || !is_contents(read) || !is_amount() {
+            if read.is_write || read.held.is_empty() || !read.is_of_contents() || !is_amount() {
                 continue;
             }
             let asked = AccessId(asked as u32);
             let Some(variable) = self.shared(read) else { continue };
             let is_it = |access: &Access| {
                 access.is_write
-                    && is_contents(access)
+                    && access.is_of_contents()
                     && access.base.same(&read.base)
                     && self.shared(access) == Some(variable)
             };
@@ -72,8 +71,4 @@ impl Looking<'_> {
             && self.adds_one(write)
             && ![&write.control, &write.guards, &write.awaited].into_iter().any(|by| comes_from(by, stale.read))
     }
-}
-
-fn is_contents(access: &Access) -> bool {
-    access.member == Member::State(State::Contents)
 }

@@ -47,7 +47,7 @@ impl Looking<'_> {
     fn shuts(&self) -> Vec<(Variable, Variable, bool)> {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
         let mut found = Vec::new();
-        for all in self.summary.accesses.iter().filter(|access| is_contents(access)) {
+        for all in self.summary.accesses.iter().filter(|access| access.is_of_contents()) {
             let is_all = match (self.called_at(all), all.is_write) {
                 (Some("clear" | "drainTo"), true) => true,
                 (Some("poll" | "pollFirst" | "pollLast"), true) => outline.events[all.event.index()].in_loop,
@@ -81,7 +81,7 @@ impl Looking<'_> {
             return found;
         }
         for (index, write) in self.summary.accesses.iter().enumerate() {
-            if !write.is_write || !is_contents(write) || self.way_of(write) != Some(Way::Up) {
+            if !write.is_write || !write.is_of_contents() || self.way_of(write) != Some(Way::Up) {
                 continue;
             }
             let Some(written) = self.shared(write) else { continue };
@@ -164,7 +164,7 @@ impl Looking<'_> {
                 && outline.may_follow(write.event, again.event)
                 && self.summary.accesses.iter().any(|back| {
                     back.is_write
-                        && is_contents(back)
+                        && back.is_of_contents()
                         && self.variable(back) == self.variable(write)
                         && self.way_of(back) == Some(Way::Down)
                         && comes_from(&back.control, AccessId(id as u32))
@@ -172,10 +172,6 @@ impl Looking<'_> {
         };
         self.summary.accesses.iter().enumerate().any(|(id, again)| looks_again(id, again))
     }
-}
-
-fn is_contents(access: &Access) -> bool {
-    access.member == Member::State(State::Contents)
 }
 
 /// Whether an access may be to a flag: a field, or an atomic.

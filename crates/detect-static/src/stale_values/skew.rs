@@ -121,9 +121,8 @@ impl Looking<'_> {
             let (read, write) = (self.access(stale.read), self.access(stale.write));
             let locks = |stale: &Stale| [stale.first, stale.second].map(|section| &self.summary.sections[section]);
             let [first, second] = locks(stale);
-            let is_contents = |access: &Access| access.member == Member::State(State::Contents);
-            is_contents(read)
-                && is_contents(write)
+            read.is_of_contents()
+                && write.is_of_contents()
                 && stale.variable != stale.written
                 && first.kind != LockKind::Own
                 && second.kind != LockKind::Own

@@ -193,6 +193,11 @@ impl Access {
         }
     }
 
+    /// Whether it touches what a library container has.
+    pub fn is_of_contents(&self) -> bool {
+        self.member == Member::State(crate::model::State::Contents)
+    }
+
     /// The object, as some element of its container if it is one.
     pub fn object(&self) -> Cow<'_, Name> {
         match &self.within {
