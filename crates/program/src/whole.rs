@@ -19,7 +19,7 @@ use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
 use crate::sharing::{Answers, Sharings};
 use crate::sole::Sole;
-use crate::summary::Summaries;
+use crate::summary::{Extent, Summaries};
 use crate::thread::{Threads, World};
 use crate::variable::Variables;
 
@@ -146,7 +146,7 @@ impl<'p> Ground<'p> {
 
     /// Summaries of the methods that `wanted` accepts.
     pub fn summaries(&self, wanted: impl Fn(MethodId) -> bool) -> Summaries {
-        Summaries::of(self.program, &self.calls, self.outlines.clone(), Arc::default(), &[], wanted)
+        Summaries::of(self.program, &self.calls, self.outlines.clone(), Arc::default(), &[], Extent::NEAR, wanted)
     }
 
     /// What starts what, and which threads run a method; found when it is first asked for. That is done on all cores:
@@ -190,7 +190,9 @@ impl<'p> Whole<'p> {
         let Summarised { atomic, matters } = ground.summarised();
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
         let summaries =
-            Summaries::of(ground.program, &ground.calls, outlines, captured, atomic, |method| matters[method.index()]);
+            Summaries::of(ground.program, &ground.calls, outlines, captured, atomic, Extent::FAR, |method| {
+                matters[method.index()]
+            });
         Whole::with(ground, summaries)
     }
 
@@ -199,7 +201,7 @@ impl<'p> Whole<'p> {
         let ground = Arc::new(Ground::of(program, settings));
         let atomic = atomic_methods(program, &ground.calls, &ground.settings.atomic);
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
-        let summaries = Summaries::of(program, &ground.calls, outlines, captured, &atomic, |_| true);
+        let summaries = Summaries::of(program, &ground.calls, outlines, captured, &atomic, Extent::FAR, |_| true);
         Whole::with(ground, summaries)
     }
 

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use classfile::ClassSource;
 use fixture::{Compiled, Fact};
 use program::sharing::{Answers, Part, Sharing, Sharings, describe};
-use program::summary::Summaries;
+use program::summary::{Extent, Summaries};
 use program::thread::{At, Many, Threads, World};
 use program::{CallGraph, Calls, Captured, Known, MethodId, OutlineCache, Outlines, Program};
 
@@ -34,7 +34,8 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
         _ => World::Auto,
     };
     let calls = Calls::of(program, CallGraph::default());
-    let summaries = Summaries::of(program, &calls, Arc::new(OutlineCache::new(program)), Arc::default(), &[], |_| true);
+    let outlines = Arc::new(OutlineCache::new(program));
+    let summaries = Summaries::of(program, &calls, outlines, Arc::default(), &[], Extent::FAR, |_| true);
     let outlines = Outlines::new(program, &summaries.outlines);
     let threads = Threads::of(program, &calls, outlines, world);
     let mut facts = Vec::new();

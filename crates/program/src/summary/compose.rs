@@ -8,8 +8,8 @@ use super::influences::{Gathering, Sets, SetsByThread};
 use super::inside::Put;
 use super::through::is_settled;
 use super::{
-    Access, AccessId, Comparisons, Handed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot, Summary,
-    SummarySection, Waiting,
+    Access, AccessId, Comparisons, Extent, Handed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot,
+    Summary, SummarySection, Waiting,
 };
 use crate::calls::Calls;
 use crate::captured::Local;
@@ -29,6 +29,7 @@ pub(super) struct Compose<'c> {
     pub(super) calls: &'c Calls,
     pub(super) holdings: &'c Holdings,
     pub(super) component: &'c [MethodId],
+    pub(super) extent: Extent,
 }
 
 impl<'c> Compose<'c> {
@@ -60,6 +61,7 @@ impl<'c> Compose<'c> {
             method: self.program.method_name(method),
             captured: self.holdings.captured_in(method),
             component: self.component,
+            extent: self.extent,
             outline,
             known,
             summary: Summary::default(),
@@ -99,6 +101,7 @@ pub(super) struct Composing<'c, 's> {
     pub(super) captured: &'c [Local],
     /// Methods that call each other, this one among them.
     pub(super) component: &'c [MethodId],
+    pub(super) extent: Extent,
     pub(super) outline: &'c Outline,
     pub(super) known: &'c dyn Fn(MethodId) -> Option<&'s Summary>,
     pub(super) summary: Summary,
@@ -321,6 +324,15 @@ impl Composing<'_, '_> {
         let is_full = self.summary.accesses.len() == MAX_ACCESSES;
         // A branch, and not `|=`: of that, a release build by rustc 1.95 makes code that says of all summaries that they
         // are cut.
+        if is_full {
+            self.summary.is_cut = true;
+        }
+        is_full
+    }
+
+    /// The same of accesses of callees.
+    pub(super) fn is_full_for_callees(&mut self) -> bool {
+        let is_full = self.summary.accesses.len() >= self.extent.accesses;
         if is_full {
             self.summary.is_cut = true;
         }

@@ -47,7 +47,7 @@ impl Summaries {
         let (Some(outline), Ok(Some(body))) = (self.outline(method), program.body(method)) else { return Vec::new() };
         let known = |method: MethodId| self.summary(method);
         let component = [method];
-        let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
+        let compose = Compose { program, calls, holdings: &self.holdings, component: &component, extent: self.extent };
         let composing = compose.composed(method, outline, &known, Sets::default());
         let own = meetings(program, &body).into_iter();
         let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_) | MeetingKind::Text));
@@ -74,6 +74,7 @@ impl Asking<'_> {
             calls: self.calls,
             holdings: &self.summaries.holdings,
             component: &component,
+            extent: self.summaries.extent,
         };
         let composing = compose.composed(method, outline, &known, Sets::default());
         // A method that calls itself is composed from what was known earlier: the numbers may differ.

@@ -10,8 +10,7 @@ use super::influences::Gathering;
 use super::inside::is_local;
 use super::through::{Joined, Known, Through, mapped};
 use super::{
-    Access, Compared, Comparisons, Handed, Influences, Keys, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary,
-    SummarySection,
+    Access, Compared, Comparisons, Handed, Influences, Keys, MAX_SECTIONS, Root, Run, Summary, SummarySection,
 };
 use crate::class::Program;
 use crate::lock::{self, Mode};
@@ -222,7 +221,7 @@ impl Composing<'_, '_> {
         let own = outside.captured.unwrap_or(arguments.len());
         let mut given: SmallVec<[Influences; 8]> = arguments[..own].iter().map(given).collect();
         given.resize(arguments.len(), outside.rest.cloned().unwrap_or_default());
-        let is_full = self.summary.accesses.len() == MAX_ACCESSES;
+        let is_full = self.summary.accesses.len() >= self.extent.accesses;
         let mut sections: SmallVec<[Option<usize>; 16]> = SmallVec::with_capacity(callee.sections.len());
         if is_full && self.summary.sections.len() == MAX_SECTIONS && !callee.accesses.is_empty() {
             // Nothing of the callee has a place here.
@@ -275,7 +274,9 @@ impl Composing<'_, '_> {
             known: Known::default(),
             sets: std::mem::take(&mut self.sets),
         };
-        self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
+        self.summary
+            .accesses
+            .reserve(callee.accesses.len().min(self.extent.accesses.saturating_sub(self.summary.accesses.len())));
         let each: SmallVec<[bool; 4]> = arguments.iter().map(|argument| self.is_each(&argument.name, event)).collect();
         let is_each = |access: &Access| match access.base.start {
             Start::Parameter(position) => each.get(usize::from(position)).is_some_and(|each| *each),
@@ -292,8 +293,12 @@ impl Composing<'_, '_> {
         let mut last_base: Option<(&Name, Name)> = None;
         let mut early: SmallVec<[usize; 4]> = SmallVec::new();
         for (number, access) in callee.accesses.iter().enumerate() {
-            if self.is_full() {
+            if self.is_full_for_callees() {
                 break;
+            }
+            if !self.extent.has_nameless && access.is_nameless() {
+                through.accesses.push(None);
+                continue;
             }
             let from = [&access.value, &access.address, &access.control];
             if callee.looks_ahead && !from.into_iter().all(|from| through.is_settled(from)) {

@@ -5,7 +5,7 @@
 //! itself) stays without a name. Made bottom-up over the components of the call graph; inside a component from what is
 //! known so far, a few rounds.
 //!
-//! Summaries are bounded: beyond [`MAX_SECTIONS`] or [`MAX_ACCESSES`] they are cut and say so.
+//! Summaries are bounded: beyond [`MAX_SECTIONS`], [`MAX_ACCESSES`] or an [`Extent`] they are cut and say so.
 
 mod compose;
 mod decide;
@@ -51,6 +51,24 @@ pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;
 pub const MAX_ACCESSES: usize = 96;
+
+/// How much of its callees a summary has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Extent {
+    /// Where a summary has so many accesses, callees add none: what the method does itself is to have room.
+    pub accesses: usize,
+    /// Whether accesses that the callee itself has no name for are among them. They say which fields a section touches of
+    /// some object, and nothing more; of long chains of calls they are most of what there is.
+    pub has_nameless: bool,
+}
+
+impl Extent {
+    /// For single methods and what they call.
+    pub const NEAR: Extent = Extent { accesses: MAX_ACCESSES, has_nameless: true };
+
+    /// For the whole program.
+    pub const FAR: Extent = Extent { accesses: 48, has_nameless: false };
+}
 
 /// Number of an access in [`Summary::accesses`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -191,6 +209,11 @@ impl Access {
             }
             _ => None,
         }
+    }
+
+    /// Whether the method has no name for what it touches.
+    pub(crate) fn is_nameless(&self) -> bool {
+        self.base.start == Start::Unknown && !matches!(self.member, Member::Static(_)) && self.within.is_none()
     }
 
     /// Whether it touches what a library container has.

@@ -7,11 +7,11 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::Summary;
 use super::compose::Compose;
 use super::holding::{Asking, Holdings};
 use super::influences::SetsByThread;
 use super::order::{components, levels};
+use super::{Extent, Summary};
 use crate::calls::Calls;
 use crate::captured::Captured;
 use crate::class::{MethodId, Program};
@@ -30,6 +30,7 @@ pub struct Summaries {
     enclosed: FxHashMap<MethodId, Outline>,
     summaries: Vec<Option<Box<Summary>>>,
     pub holdings: Holdings,
+    pub(super) extent: Extent,
 }
 
 impl Summaries {
@@ -40,6 +41,7 @@ impl Summaries {
         outlines: Arc<OutlineCache>,
         captured: Arc<Captured>,
         atomic: &[MethodId],
+        extent: Extent,
         wanted: impl Fn(MethodId) -> bool,
     ) -> Summaries {
         let count = program.known_method_count();
@@ -53,7 +55,7 @@ impl Summaries {
             }
         }
         let holdings = Holdings::default();
-        let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings };
+        let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings, extent };
         let asking = Asking { program, calls, outlines: Outlines::new(program, &all.outlines), fields: None };
         let holdings = Holdings::of(asking, |method| all.outline(method), captured);
         all.holdings = holdings;
@@ -87,7 +89,7 @@ impl Summaries {
         members: &[MethodId],
         sets: &SetsByThread,
     ) -> Vec<(MethodId, Summary)> {
-        let compose = Compose { program, calls, holdings: &self.holdings, component: members };
+        let compose = Compose { program, calls, holdings: &self.holdings, component: members, extent: self.extent };
         if let [only] = *members
             && !calls.callees(only).contains(&only)
         {

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::influences::{Gathering, Sets};
-use super::{AccessId, Influence, Influences, MAX_ACCESSES, Root};
+use super::{AccessId, Extent, Influence, Influences, Root};
 use crate::outline::SectionSet;
 
 /// How a callee's influences look from the caller's side.
@@ -11,7 +11,7 @@ pub(super) struct Through<'t> {
     pub(super) given: &'t [Influences],
     /// Of parameters that are not among the arguments.
     pub(super) rest: &'t Influences,
-    pub(super) accesses: SmallVec<[Option<AccessId>; MAX_ACCESSES]>,
+    pub(super) accesses: SmallVec<[Option<AccessId>; Extent::FAR.accesses]>,
     pub(super) sections: &'t [Option<usize>],
     pub(super) held: SectionSet,
     /// What the last sets have become: accesses that stand together mostly share theirs.

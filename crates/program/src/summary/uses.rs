@@ -36,7 +36,7 @@ impl Summaries {
         let Some(outline) = self.outline(method) else { return Vec::new() };
         let known = |callee: MethodId| self.summary(callee);
         let component = [method];
-        let compose = Compose { program, calls, holdings: &self.holdings, component: &component };
+        let compose = Compose { program, calls, holdings: &self.holdings, component: &component, extent: self.extent };
         let mut composing = compose.composed(method, outline, &known, Sets::default());
         let mut found = Vec::new();
         for (index, event) in outline.events.iter().enumerate() {
