@@ -47,7 +47,12 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> bool 
         }
         Kind::Write => second.control.iter().any(is_looked_at),
     };
-    (is_little || whole.is_large()) && whole.has_unknown_threads(method)
+    is_little && whole.has_unknown_threads(method) || is_large(whole, method)
+}
+
+/// Whether nothing that a method tears apart is told unless somebody asks: the program is large, and its threads are not known.
+pub(super) fn is_large(whole: &Whole<'_>, method: MethodId) -> bool {
+    whole.is_large() && whole.has_unknown_threads(method)
 }
 
 /// Sections that change two elements of one container or array.

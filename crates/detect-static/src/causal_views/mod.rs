@@ -48,15 +48,15 @@ fn check(whole: &Whole<'_>, options: &Options) -> Checked {
 }
 
 fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
-    let joints = views::Joints::of(whole);
-    let doubles = again::Doubles::of(whole);
-    let sums = moved::Sums::of(whole);
     whole.threads();
     let methods: Vec<MethodId> = whole.program.methods().collect();
+    let is_asked = |method: MethodId| notes || !again::is_large(whole, method);
+    let others = methods.iter().any(|method| is_asked(*method)).then(|| rules::Others::of(whole));
     methods
         .par_iter()
         .flat_map_iter(|method| {
-            let torn = rules::torn(whole, &joints, &doubles, &sums, *method);
+            let others = others.as_ref().filter(|_| is_asked(*method));
+            let torn = others.map(|others| rules::torn(whole, others, *method)).unwrap_or_default();
             let weighed = |told: Option<Finding>, is_weak: bool| match is_weak {
                 false => told,
                 true => told.filter(|_| notes).map(|told| Finding { severity: Severity::Note, ..told }),

@@ -38,8 +38,22 @@ pub(super) struct Torn {
     pub(super) met: Met,
 }
 
+/// What other methods do that a method may tear apart.
+pub(super) struct Others {
+    joints: Joints,
+    doubles: Doubles,
+    sums: Sums,
+}
+
+impl Others {
+    pub(super) fn of(whole: &Whole<'_>) -> Others {
+        Others { joints: Joints::of(whole), doubles: Doubles::of(whole), sums: Sums::of(whole) }
+    }
+}
+
 /// The torn pairs of one method: one for each two variables.
-pub(super) fn torn(whole: &Whole<'_>, joints: &Joints, doubles: &Doubles, sums: &Sums, method: MethodId) -> Vec<Torn> {
+pub(super) fn torn(whole: &Whole<'_>, others: &Others, method: MethodId) -> Vec<Torn> {
+    let Others { joints, doubles, sums } = others;
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
     if summary.sections.is_empty() {

@@ -2,6 +2,8 @@
 //! or has gone on before: `sent.addAll(copy()); clear();`. What another thread wrote in between is neither in the old value
 //! nor in the new one.
 
+use std::cell::LazyCell;
+
 use program::model::State;
 use program::outline::{Action, Argument, EventId, Member, Origin, Outline, Sources};
 use program::summary::{Access, AccessId, Root};
@@ -29,7 +31,8 @@ impl Looking<'_> {
             if !write.is_write || write.held.is_empty() || !is_entry && !self.overwrites(write) {
                 continue;
             }
-            let Some(written) = self.shared(write) else { continue };
+            // Costly, and asked only if a read goes on.
+            let written = LazyCell::new(|| self.shared(write));
             for (number, read) in self.summary.accesses.iter().enumerate() {
                 if read.is_write
                     || read.event == write.event
@@ -47,8 +50,8 @@ impl Looking<'_> {
                 // What the read decides is told as such.
                 let id = Root::Access(AccessId(number as u32));
                 let is_decided = write.control.iter().chain(&write.guards).any(|influence| influence.root == id);
-                if is_decided
-                    || self.variable(read) != Some(written)
+                let Some(written) = written.filter(|_| !is_decided) else { continue };
+                if self.variable(read) != Some(written)
                     || !self.goes_on(outline, AccessId(number as u32), read, write)
                     || first != second && self.is_seen_again(write, written)
                     || is_entry && comes_from(&write.value, AccessId(number as u32))

@@ -1,5 +1,7 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
+use std::cell::LazyCell;
+
 use program::model::State;
 use program::outline::{Member, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary, SummarySection};
@@ -52,6 +54,8 @@ pub(super) struct Looking<'l> {
     pub(super) whole: &'l Whole<'l>,
     pub(super) method: MethodId,
     pub(super) summary: &'l Summary,
+    /// Nothing else is asked for than what stands out ([`Looking::is_telling`]).
+    pub(super) is_narrow: bool,
 }
 
 /// How much speaks for a mistake.
@@ -87,6 +91,8 @@ impl Elsewhere {
 /// The stale uses of this standing that come together in this method: one for each variable, the one that says most.
 pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewhere, wanted: Standing) -> Vec<Stale> {
     let Some(looking) = Looking::at(whole, method) else { return Vec::new() };
+    let is_narrow = wanted == Standing::Told && whole.is_large() && whole.has_unknown_threads(method);
+    let looking = Looking { is_narrow, ..looking };
     let summary = looking.summary;
     let mut found = looking.candidates();
     let checks = looking.checks();
@@ -108,6 +114,7 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
         let is_tied = || skewed.contains(&stale) || shut_out.contains(&stale);
         let belong_together = || is_tied() || looking.belong_together(&stale);
         if !kept.iter().any(|told| is_told(told, &stale))
+            && (!is_narrow || looking.is_telling(&stale))
             && !is_printed(whole.program, stale.written)
             && looking.is_wrong(&stale, belong_together)
             && looking.standing(&stale, is_crosswise(&stale)) == wanted
@@ -122,7 +129,7 @@ impl<'l> Looking<'l> {
     /// The method, if it goes through sections.
     pub(super) fn at(whole: &'l Whole<'l>, method: MethodId) -> Option<Looking<'l>> {
         let summary = whole.summaries.summary(method).filter(|summary| !summary.sections.is_empty())?;
-        Some(Looking { whole, method, summary })
+        Some(Looking { whole, method, summary, is_narrow: false })
     }
 }
 
@@ -150,7 +157,11 @@ impl Looking<'_> {
     fn candidates(&self) -> Vec<Stale> {
         let mut found: Vec<Stale> = Vec::new();
         for (index, write) in self.summary.accesses.iter().enumerate() {
-            let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
+            if !write.is_write || self.around(write).next().is_none() {
+                continue;
+            }
+            // Costly, and asked only if something old reaches it.
+            let written = LazyCell::new(|| self.shared(write));
             let uses = [
                 (Use::Written, &write.value),
                 (Use::Decides, &write.control),
@@ -158,10 +169,25 @@ impl Looking<'_> {
                 (Use::Decides, &write.awaited),
             ];
             for (number, (how, influences)) in uses.into_iter().enumerate() {
-                let carried = if how == Use::Written { self.with_carried(write) } else { Vec::new() };
-                for influence in self.with_kept(influences, write).into_iter().chain(carried) {
+                // What stands out of written values is written as it was read.
+                let direct = || influences.iter().copied().collect();
+                let is_direct = self.is_narrow && how == Use::Written;
+                let all = if is_direct { direct() } else { self.with_kept(influences, write) };
+                let carried = if how == Use::Written && !is_direct { self.with_carried(write) } else { Vec::new() };
+                for influence in all.into_iter().chain(carried) {
                     let influence = &influence;
                     let Root::Access(read) = influence.root else { continue };
+                    if influence.ended.intersection(self.access(read).held).is_empty() {
+                        continue;
+                    }
+                    let pairs = self.section_pairs(read, write, influence);
+                    if pairs.is_empty() && !self.access(read).is_of_each {
+                        continue;
+                    }
+                    let Some(written) = *written else { continue };
+                    if self.is_narrow && self.variable(self.access(read)) != Some(written) {
+                        continue;
+                    }
                     let Some(variable) = self.shared(self.access(read)) else { continue };
                     // What is to be removed is not what is written, and only matters if something else is done with it.
                     let is_address = || write.address.iter().any(|address| address.root == influence.root);
@@ -193,8 +219,7 @@ impl Looking<'_> {
                             || self.summary.sections[second].lock.start != yielded
                             || self.is_kept_in(read, yielded, write)
                     };
-                    let pairs = self.section_pairs(read, write, influence).into_iter();
-                    found.extend(pairs.filter(|(_, second)| is_told_by(*second)).map(candidate));
+                    found.extend(pairs.into_iter().filter(|(_, second)| is_told_by(*second)).map(candidate));
                     found.extend(self.asked_of_each(how, read, write, influence).map(candidate));
                 }
             }

@@ -2,6 +2,8 @@
 //! one checks the second before it writes the first. Where nothing is held from the check to the write, both checks may
 //! pass at once.
 
+use std::cell::LazyCell;
+
 use program::model::State;
 use program::outline::{Member, Name, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
@@ -70,11 +72,13 @@ impl Looking<'_> {
     fn decisions(&self, wanted: &FxHashSet<(Variable, Variable)>) -> Vec<((Variable, Variable), bool)> {
         let mut found = Vec::new();
         for write in self.summary.accesses.iter().filter(|write| write.is_write && !write.held.is_empty()) {
-            let Some(written) = self.shared(write) else { continue };
+            let Some(written) = self.variable(write) else { continue };
             for influence in deciding(write) {
                 let Root::Access(read) = influence.root else { continue };
                 let read = self.access(read);
-                let pair = self.shared(read).map(|variable| (variable, written)).filter(|pair| wanted.contains(pair));
+                let pair = self.variable(read).map(|variable| (variable, written)).filter(|pair| wanted.contains(pair));
+                // Costly, and asked last.
+                let pair = pair.filter(|_| self.shared(read).is_some() && self.shared(write).is_some());
                 found.extend(pair.map(|pair| (pair, read.event != write.event)));
             }
         }
@@ -85,26 +89,28 @@ impl Looking<'_> {
     pub(super) fn checks(&self) -> Vec<Stale> {
         let mut found: Vec<Stale> = Vec::new();
         for (index, write) in self.summary.accesses.iter().enumerate() {
-            let Some(written) = self.shared(write).filter(|_| write.is_write && !write.held.is_empty()) else {
+            if !write.is_write || write.held.is_empty() {
                 continue;
-            };
+            }
+            // Costly, and asked only if something old decides on it.
+            let written = LazyCell::new(|| self.shared(write));
             for influence in deciding(write) {
                 let Root::Access(read) = influence.root else { continue };
                 let access = self.access(read);
-                let Some(variable) = self.shared(access) else { continue };
                 if access.event == write.event || access.base.is_unknown() != is_static(access) {
-                    continue;
-                }
-                if variable == written && !self.are_flags_of_two(access, write) {
                     continue;
                 }
                 let first = influence.ended.iter().find(|section| access.held.contains(*section));
                 let second = write.held.iter().find(|section| !access.held.contains(*section));
-                if let (Some(first), Some(second)) = (first, second)
-                    && (is_compared(read, write)
-                        || is_about_one_key(access, write)
-                        || self.exclude_each_other(access, write))
-                {
+                let (Some(first), Some(second)) = (first, second) else { continue };
+                let is_tied = is_compared(read, write)
+                    || is_about_one_key(access, write)
+                    || self.exclude_each_other(access, write);
+                if !is_tied {
+                    continue;
+                }
+                let (Some(written), Some(variable)) = (*written, self.shared(access)) else { continue };
+                if variable != written || self.are_flags_of_two(access, write) {
                     let write = AccessId(index as u32);
                     found.push(Stale { read, write, first, second, how: Use::Decides, variable, written });
                 }

@@ -1,5 +1,7 @@
 //! What is asked before a wait and relied on after it.
 
+use std::cell::LazyCell;
+
 use program::outline::{EventId, Origin};
 use program::summary::AccessId;
 
@@ -18,15 +20,16 @@ impl Looking<'_> {
             let reached = outline.reached_from(wait, |block| asked.contains(&block));
             for (number, write) in self.summary.accesses.iter().enumerate() {
                 let at = &outline.events[write.event.index()];
-                let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
                 let is_after = reached[at.block as usize] || (at.block == event.block && write.event > wait);
-                if !is_after || at.control.iter().any(|condition| !event.control.contains(condition)) {
+                if !write.is_write || !is_after || at.control.iter().any(|condition| !event.control.contains(condition))
+                {
                     continue;
                 }
+                let written = LazyCell::new(|| self.shared(write));
                 found.extend(self.asked_before(wait).into_iter().filter_map(|read| {
-                    let variable = self.shared(self.access(read))?;
                     let held = self.access(read).held.intersection(write.held).intersection(waiting.sections);
                     let section = held.iter().next()?;
+                    let (written, variable) = ((*written)?, self.shared(self.access(read))?);
                     let (first, second) = (section, section);
                     let write = AccessId(number as u32);
                     Some(Stale { read, write, first, second, how: Use::Decides, variable, written })
