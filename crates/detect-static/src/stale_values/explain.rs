@@ -306,7 +306,7 @@ fn is_step_first(stale: &Stale, write: &Access) -> bool {
 }
 
 /// Whether what was written in between is gone: a field or value is set, a key gets another value.
-fn overwrites(stale: &Stale, write: &Access) -> bool {
+pub(super) fn overwrites(stale: &Stale, write: &Access) -> bool {
     let is_set = match write.member {
         Member::Field(_) | Member::Static(_) | Member::Elements => true,
         Member::State(state) => state == State::Value || write.is_keyed && !write.is_removal && !write.is_repeatable,
