@@ -6,11 +6,11 @@
 
 use location::MethodName;
 use program::ir::CallKind;
-use program::outline::{Action, Argument, EventId, Outline, Start};
-use program::{MethodId, Variable, Whole};
+use program::outline::{Action, Argument, EventId, Name, NameStep, Outline, SectionSet, Start};
+use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable, Whole};
 
 /// Callers further up than this are not asked.
-const MAX_DEPTH: usize = 3;
+const MAX_DEPTH: usize = 4;
 
 /// More callers than this are not asked, nor more methods that write the same variable.
 const MAX_METHODS: usize = 20;
@@ -41,7 +41,9 @@ fn is_around(
     depth: usize,
 ) -> bool {
     let Some(outline) = whole.summaries.outline(method) else { return false };
-    if brackets(outline, events).iter().any(|(open, close)| is_gate(whole, method, open, close, variable)) {
+    if brackets(outline, events).iter().any(|(open, close)| is_gate(whole, method, open, close, variable))
+        || depth < MAX_DEPTH && events.iter().all(|event| is_locked(whole, method, *event, variable))
+    {
         return true;
     }
     let callers = whole.calls.callers(method);
@@ -55,6 +57,44 @@ fn is_around(
                 && !calls.is_empty()
                 && calls.iter().all(|call| is_around(whole, *caller, &[*call], variable, depth - 1))
         })
+}
+
+/// Whether a lock is held at an event that nobody else can hold. If others who write the variable take locks themselves, it
+/// has to be one of those.
+fn is_locked(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Option<Variable>) -> bool {
+    let Some(outline) = whole.summaries.outline(method) else { return false };
+    let locks = |method: MethodId, outline: &Outline, held: SectionSet| -> Vec<Purpose> {
+        let sections = held.iter().filter_map(|section| outline.sections.get(section));
+        let taken = sections.filter(|section| section.kind != LockKind::Own && section.mode == Mode::Exclusive);
+        taken.map(|section| purpose(whole, method, &section.lock)).collect()
+    };
+    let held = locks(method, outline, outline.events[event.index()].held);
+    let others = variable.map_or(&[][..], |variable| whole.variables.writers(variable)).iter();
+    let taken = others.take(MAX_METHODS).filter_map(|place| {
+        let outline = whole.summaries.outline(place.method)?;
+        let write = whole.summaries.summary(place.method)?.accesses.get(place.access.index())?;
+        Some(locks(place.method, outline, outline.events[write.event.index()].held))
+    });
+    let taken: Vec<Purpose> = taken.flatten().collect();
+    !held.is_empty() && (taken.is_empty() || held.iter().any(|lock| taken.contains(lock)))
+}
+
+/// What tells locks apart: the field that holds one, or the class whose objects are locked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Field(Option<FieldId>),
+    Object(ClassId),
+    Other,
+}
+
+fn purpose(whole: &Whole<'_>, method: MethodId, lock: &Name) -> Purpose {
+    let program = whole.program;
+    match (lock.steps.last(), lock.start) {
+        (Some(NameStep::Field(field)), _) => Purpose::Field(program.resolve_field(*field)),
+        (None, Start::Static(field)) => Purpose::Field(program.resolve_field(field)),
+        (None, Start::Parameter(0)) => Purpose::Object(program.class_of(method)),
+        _ => Purpose::Other,
+    }
 }
 
 /// The calls of a method that may go to another one.
@@ -146,6 +186,7 @@ fn is_gate(
             program.is_checked(class) && {
                 let closed = written(close);
                 written(open).iter().any(|variable| closed.contains(variable))
+                    || are_lock_and_unlock(whole, open, close)
             }
         }
         None => variable.is_some_and(|variable| {
@@ -160,4 +201,23 @@ fn is_gate(
             })
         }),
     }
+}
+
+/// Whether two calls come to operations of locks, which are let go elsewhere than they are taken.
+fn are_lock_and_unlock(whole: &Whole<'_>, open: &Called<'_>, close: &Called<'_>) -> bool {
+    let come_to_locks = |called: &Called<'_>| {
+        let targets = whole.calls.targets(whole.program, called.kind, called.method);
+        let targets = targets.known();
+        !targets.is_empty() && targets.iter().all(|target| calls_lock(whole, *target, MAX_DEPTH))
+    };
+    come_to_locks(open) && come_to_locks(close)
+}
+
+/// Whether a method calls operations of a lock, or another one of its class that does.
+fn calls_lock(whole: &Whole<'_>, method: MethodId, depth: usize) -> bool {
+    let program = whole.program;
+    let is_beside = |callee: &&MethodId| program.class_of(**callee) == program.class_of(method);
+    program.calls_lock(method)
+        || depth > 0
+            && whole.calls.callees(method).iter().filter(is_beside).any(|callee| calls_lock(whole, *callee, depth - 1))
 }

@@ -1,7 +1,7 @@
 //! Places in code, as findings name them.
 
 use location::{MethodName, Place, Site};
-use program::outline::EventId;
+use program::outline::{Action, EventId};
 use program::summary::{Spot, SummarySection};
 use program::{MethodId, Whole};
 
@@ -16,20 +16,20 @@ impl<'p> Places<'p> {
         Places { whole, method }
     }
 
-    /// Where in this method an event happens.
+    /// Where in this method an event happens, or where the method is called if nobody wrote it.
     pub(crate) fn event(&self, event: EventId) -> Place {
-        let outline = self.whole.summaries.outline(self.method);
-        let (pc, line) = outline
-            .and_then(|outline| outline.events.get(event.index()))
-            .map_or((0, None), |event| (event.pc, event.line));
+        let (pc, line) = self.position(event);
         self.place(self.whole.program.method_name(self.method), pc, line)
     }
 
     /// Where in this method a section begins: there, or at the call that leads to it.
     pub(crate) fn section(&self, section: &SummarySection) -> Place {
         match section.call {
-            Some(call) => self.event(call),
-            None => self.spot(&section.spot),
+            Some(call) => {
+                let (pc, line) = self.position(call);
+                self.site(self.whole.program.method_name(self.method), pc, line)
+            }
+            None => self.site(section.spot.method, section.spot.pc, section.spot.line),
         }
     }
 
@@ -38,6 +38,35 @@ impl<'p> Places<'p> {
     }
 
     pub(crate) fn place(&self, method: MethodName, pc: u32, line: Option<u32>) -> Place {
+        match self.call_of_accessor(method) {
+            Some((caller, pc, line)) => self.site(caller, pc, line),
+            None => self.site(method, pc, line),
+        }
+    }
+
+    fn position(&self, event: EventId) -> (u32, Option<u32>) {
+        let outline = self.whole.summaries.outline(self.method);
+        let event = outline.and_then(|outline| outline.events.get(event.index()));
+        event.map_or((0, None), |event| (event.pc, event.line))
+    }
+
+    /// Where an accessor is called that a compiler made for a class beside: its own line is that of the class, and says
+    /// nothing. Of several calls the first.
+    fn call_of_accessor(&self, name: MethodName) -> Option<(MethodName, u32, Option<u32>)> {
+        let program = self.whole.program;
+        if !program.names.text(name.name).starts_with("access$") {
+            return None;
+        }
+        let accessor = program.declared_method(name).filter(|method| program.method(*method).access.is_synthetic())?;
+        self.whole.calls.callers(accessor).iter().find_map(|caller| {
+            let events = &self.whole.summaries.outline(*caller)?.events;
+            let is_call = |action: &Action| matches!(action, Action::Call { method, .. } if *method == name);
+            let call = events.iter().find(|event| is_call(&event.action))?;
+            Some((program.method_name(*caller), call.pc, call.line))
+        })
+    }
+
+    fn site(&self, method: MethodName, pc: u32, line: Option<u32>) -> Place {
         let program = self.whole.program;
         let file = program.class(method.class).and_then(|class| program.header(class).source_file);
         program.names.place(Site { method, pc, file, line })

@@ -357,7 +357,7 @@ impl Program {
     }
 
     /// Whether a method calls what may be an operation of a lock.
-    pub(crate) fn calls_lock(&self, method: MethodId) -> bool {
+    pub fn calls_lock(&self, method: MethodId) -> bool {
         let entry = self.entry(self.class_of(method));
         entry.calls_lock[(method.0 - entry.first_method) as usize]
     }

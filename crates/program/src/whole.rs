@@ -99,12 +99,10 @@ impl<'p> Ground<'p> {
     }
 
     /// Whether threads that are not known may run a method: code that is not here calls it or has a part in what starts it.
-    /// Of a large program of which others may call a good part, that is so of all of it, unless somebody says that it is all
-    /// there is: a server is called through the network, and by reflection.
+    /// Of a large program that is so of all of it, unless somebody says that it is all there is: a server is called through
+    /// the network, and by reflection, and which of its threads come to an object hardly shows.
     pub fn has_unknown_threads(&self, method: MethodId) -> bool {
-        let threads = self.threads();
-        let is_called = || threads.open.len() * 8 >= self.program.method_count();
-        threads.is_from_outside(method) || self.is_large() && self.settings.world != World::Closed && is_called()
+        self.threads().is_from_outside(method) || self.is_large() && self.settings.world != World::Closed
     }
 
     /// Finds out which methods will be summarised. Whoever looks at code before that leaves their outlines behind.

@@ -8,7 +8,7 @@ use finding::Finding;
 use location::Place;
 use program::ir::Value;
 use program::summary::Spot;
-use program::{Ground, LockKind, MethodId, Root, Step, Variable};
+use program::{Ground, LockKind, MethodId, Mode, Root, Step, Variable};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -359,4 +359,12 @@ fn deepest(analysis: &Analysis<'_>, method: MethodId, via: Via) -> (MethodId, u3
 /// Whether a taking is one operation of an object that synchronizes itself.
 pub(super) fn is_own_step(analysis: &Analysis<'_>, witness: &Witness) -> bool {
     analysis.taken_lock(witness.pair.method, witness.pair.second).is_some_and(|(_, kind)| kind == LockKind::Own)
+}
+
+/// Whether the context is the half of a lock that others hold at the same time: it keeps out who closes or replaces
+/// something, and says nothing of those who come in by the same half.
+pub(super) fn is_in_shared_half(analysis: &Analysis<'_>, witness: &Witness) -> bool {
+    let Holder::Own(section) = witness.context else { return false };
+    let skeleton = analysis.skeleton(witness.method);
+    skeleton.is_some_and(|skeleton| skeleton.sections[section.index()].mode == Mode::Shared)
 }

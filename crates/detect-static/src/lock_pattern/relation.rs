@@ -15,7 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::analysis::{Analysis, Witness};
-use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_own_step, spot};
+use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_in_shared_half, is_own_step, spot};
 use super::protection::Protection;
 use super::sides::{Sides, Stakes, is_named};
 use super::summary::Via;
@@ -198,7 +198,7 @@ impl<'r> Relations<'r> {
             is_far(witness) || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
         Some(Judgement {
             is_style,
-            is_weak: stakes.is_weak || is_by_name && !stakes.has_unnamed,
+            is_weak: stakes.is_weak || is_by_name && !stakes.has_unnamed || is_in_shared_half(self.analysis, witness),
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
             open: open.into_iter().map(|variable| (variable, self.writers(variable))).collect(),
             interference,

@@ -122,7 +122,10 @@ impl Looking<'_> {
         };
         let is_telling = |outline: &Outline, object: &Object| match *object {
             Object::New { class, .. } => self.is_ever_changed(class),
-            Object::Parameter(_) => true,
+            // The key itself tells no more than the key.
+            Object::Parameter(_) => !self.is_key_at(&write.spot, object),
+            // A container that is filled later.
+            Object::Event(_) if self.is_for_threads(outline, object) && self.is_filled_here(outline, object) => true,
             // A number in its box.
             Object::Event(event) => match &outline.events[event.index()].action {
                 Action::Call { method, arguments, .. } => {
@@ -191,8 +194,15 @@ impl Looking<'_> {
         method.is_some_and(|method| method == self.method || self.whole.calls.callers(method) == [self.method])
     }
 
+    /// Whether a call is given an object as its first argument, too.
+    fn is_key_at(&self, spot: &Spot, object: &Object) -> bool {
+        let event = self.event_at(spot);
+        matches!(event.map(|event| &event.action),
+            Some(Action::Call { arguments, .. }) if arguments.get(1).is_some_and(|key| *key.objects == [*object]))
+    }
+
     /// What a call of two arguments is given as the second one, and where.
-    fn put_at(&self, spot: &Spot) -> Option<(MethodId, &Outline, &[Object])> {
+    pub(super) fn put_at(&self, spot: &Spot) -> Option<(MethodId, &Outline, &[Object])> {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
         let outline = self.whole.summaries.outline(method)?;
         let event = outline.events.iter().find(|event| event.pc == spot.pc)?;
@@ -358,10 +368,15 @@ impl Looking<'_> {
         let (program, calls) = (self.whole.program, &self.whole.calls);
         is_ever_new(&program.names, *method)
             || depth > 0
-                && calls.targets(program, *kind, *method).known().iter().any(|target| {
-                    let outline = self.whole.summaries.outline(*target);
-                    outline.is_some_and(|outline| outline.events.iter().any(|event| self.is_new_by(event, depth - 1)))
-                })
+                && match calls.targets(program, *kind, *method).known() {
+                    // Of what many classes may do, some ask the clock for reasons of their own.
+                    [target] => self
+                        .whole
+                        .summaries
+                        .outline(*target)
+                        .is_some_and(|outline| outline.events.iter().any(|event| self.is_new_by(event, depth - 1))),
+                    _ => false,
+                }
     }
 }
 

@@ -59,7 +59,7 @@ impl<'t> Telling<'t> {
         let (section, later) = (&summary.sections[stale.first], &summary.sections[stale.second]);
         let words = &self.words;
         let (seen, written) = (words.variable(section, read), words.variable(later, write));
-        let is_waited = stale.is_waited();
+        let wait = self.wait(stale, read, write);
         let is_check = !matches!(stale.how, Use::Written | Use::Counted);
         let is_step_first = is_step_first(stale, write);
         let rule = if is_check { &rules::CHECK_THEN_ACT } else { &rules::STALE_VALUE };
@@ -76,7 +76,7 @@ impl<'t> Telling<'t> {
         };
         steps.add(Thread::a(), Some(self.places.event(read.event)), look);
         let (place, what) = match alone(section, read) {
-            _ if is_waited => (self.wait(stale.first), format!("{} let go while waiting", words.lock(section))),
+            _ if wait.is_some() => (wait.clone(), format!("{} let go while waiting", words.lock(section))),
             Some(_) => (Some(self.places.event(read.event)), "nothing keeps others out from here on".to_owned()),
             None => (Some(self.end(section, write.event)), format!("{} let go", words.lock(section))),
         };
@@ -145,7 +145,7 @@ impl<'t> Telling<'t> {
         {
             let step = if is_step_first { 1 } else { 4 };
             format!("go by what the step itself returns at ({step}), and do not ask `{seen}` beside it")
-        } else if is_waited {
+        } else if wait.is_some() {
             format!("look at `{seen}` again after the wait: wait in a loop that asks")
         } else if !is_one_lock && is_check {
             format!("hold one lock from (1) to (4), and wherever else `{seen}` or `{written}` is written")
@@ -233,9 +233,15 @@ impl<'t> Telling<'t> {
         }
     }
 
-    fn wait(&self, section: usize) -> Option<Place> {
-        let summary = self.whole.summaries.summary(self.method)?;
-        let wait = summary.waits.iter().find(|waiting| waiting.sections.contains(section))?;
+    /// The wait that lets others in between, if it is one: a loop may just as well leave its section and enter it again.
+    fn wait(&self, stale: &Stale, read: &Access, write: &Access) -> Option<Place> {
+        let summary = self.whole.summaries.summary(self.method).filter(|_| stale.is_waited())?;
+        let outline = self.whole.summaries.outline(self.method)?;
+        let wait = summary.waits.iter().find(|waiting| {
+            waiting.sections.contains(stale.first)
+                && outline.may_follow(read.event, waiting.event)
+                && outline.may_follow(waiting.event, write.event)
+        })?;
         Some(self.places.event(wait.event))
     }
 
@@ -300,7 +306,7 @@ fn is_step_first(stale: &Stale, write: &Access) -> bool {
 }
 
 /// Whether what was written in between is gone: a field or value is set, a key gets another value.
-fn overwrites(stale: &Stale, write: &Access) -> bool {
+pub(super) fn overwrites(stale: &Stale, write: &Access) -> bool {
     let is_set = match write.member {
         Member::Field(_) | Member::Static(_) | Member::Elements => true,
         Member::State(state) => state == State::Value || write.is_keyed && !write.is_removal && !write.is_repeatable,

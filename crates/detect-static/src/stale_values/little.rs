@@ -2,7 +2,7 @@
 //! sees to itself, or what is done does no harm if it is done twice.
 
 use program::LockKind;
-use program::outline::{Action, Object, Origin, Start};
+use program::outline::{Action, EventId, Object, Origin, Start};
 use program::summary::{Access, AccessId, Root};
 
 use super::rules::{Looking, Stale, Use};
@@ -20,6 +20,7 @@ impl Looking<'_> {
             || self.is_left_if_there(stale)
             || self.is_won(stale)
             || self.is_asked_inside(stale)
+            || !self.is_mark(stale.variable) && self.is_changed_plainly(stale)
             || self.is_being_made(stale)
             || self.is_within_step()
             || self.is_told_by_others(stale)
@@ -124,19 +125,33 @@ impl Looking<'_> {
             && write.control.iter().any(|influence| matches!(influence.root, Root::Access(access) if is_step(access)))
     }
 
-    /// Whether a lock is taken for the act, and something else is asked under it before: the question is put anew in other words.
+    /// Whether a lock is taken for the act, and something is asked under it before that decides on the act or on what else is
+    /// done there: the question is put anew, in the same words or in others.
     fn is_asked_inside(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
         let taken = write.held.without(read.held);
         let is_lock = |section: usize| self.summary.sections[section].kind != LockKind::Own;
         stale.how == Use::Decides
             && self.is_unlocked(read)
-            && write.control.iter().any(|influence| match influence.root {
+            && (write.control.iter().any(|influence| match influence.root {
                 Root::Access(other) => {
                     other != stale.read && taken.intersection(self.access(other).held).iter().any(is_lock)
                 }
                 Root::Parameter(_) => false,
-            })
+            }) || self.is_asked_between(read, write))
+    }
+
+    /// Whether something else is asked under a lock that is taken for the act.
+    fn is_asked_between(&self, read: &Access, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let held = |event: EventId| outline.events[event.index()].held;
+        let taken = held(write.event).without(held(read.event));
+        let is_lock = |section: usize| outline.sections[section].kind != LockKind::Own;
+        let is_under = |event: EventId| taken.intersection(held(event)).iter().any(is_lock);
+        outline.conditions.iter().flat_map(|condition| &condition.sources).any(|source| match source.origin {
+            Origin::Event(asked) => asked != read.event && is_under(asked),
+            Origin::Parameter(_) => false,
+        })
     }
 
     /// Whether a constructor does it with the object that it makes.

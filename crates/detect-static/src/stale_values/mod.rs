@@ -36,6 +36,7 @@ mod phases;
 mod replaced;
 mod room;
 mod rules;
+mod shown;
 mod shut;
 mod skew;
 mod stamps;

@@ -4,18 +4,20 @@
 //! is put where nothing was, a mark is put up that was down, a number or a list comes back changed. What is asked for other
 //! reasons has mostly been seen to by others.
 
-use program::outline::{Action, Argument, Object, Origin, Source, Start};
+use program::outline::{Action, Argument, Member, Object, Origin, Source, Start};
 use program::summary::{Access, Root};
 use program::{FieldId, LockKind, Variable};
 
+use super::explain::overwrites;
 use super::idioms::comes_from;
+use super::marks::Move;
 use super::rules::{Looking, Stale, Use};
 use super::skew::is_compared;
 use super::weak::is_of_one_key;
 use crate::words::{called_at, operation};
 
 /// Operations that go by what is there, whatever that has become.
-const RELATIVE: [&str; 9] = [
+pub(super) const RELATIVE: [&str; 9] = [
     "addAndGet",
     "getAndAdd",
     "incrementAndGet",
@@ -35,10 +37,11 @@ impl Looking<'_> {
             Use::Decides => {
                 stale.variable == stale.written
                     && (self.is_registered(stale)
-                        || self.is_mark(stale.variable) && !self.is_asked_in_loop(read, write)
-                        || is_compared(stale.read, write) && self.is_number(stale.variable)
-                        || write.is_removal && self.is_asked_further(read, write)
-                        || self.is_counted_because(write)
+                        || self.is_put_up(stale) && !self.is_asked_in_loop(read, write)
+                        || is_compared(stale.read, write)
+                            && self.is_number(stale.variable)
+                            && (!self.is_unlocked(write) || self.is_counted_beside(stale))
+                        || self.is_left_empty(read, write)
                         || self.is_taken_if_any(read, write)
                         || self.is_filled(stale) && !self.is_unlocked(write))
             }
@@ -55,6 +58,7 @@ impl Looking<'_> {
         let read = self.access(stale.read);
         let is_of_other = read.is_keyed && write.is_keyed && !is_of_one_key(read, write);
         comes_from(&write.value, stale.read)
+            && overwrites(stale, write)
             && !is_sure
             && !is_of_other
             && !self.asks_presence(read)
@@ -62,6 +66,9 @@ impl Looking<'_> {
             && !self.is_moved_there(stale, write)
             && !self.is_swapped(stale)
             && !self.is_written_here(stale)
+            && !(self.is_late(&write.spot) && self.is_unlocked(write))
+            && (self.is_number(stale.variable) || !self.is_away(stale.read) || !self.is_away(stale.write))
+            && (self.summary.sections[stale.first].kind != LockKind::Own || self.is_shown_by_others(stale))
             && !self.is_far_away(stale.read)
             && !self.is_far_away(stale.write)
     }
@@ -98,6 +105,11 @@ impl Looking<'_> {
         outline.events[read.event.index()].in_loop && !outline.events[write.event.index()].in_loop
     }
 
+    fn comes_round(&self, access: &Access) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        outline.is_some_and(|outline| outline.events[access.event.index()].in_loop)
+    }
+
     /// Whether the section that reads writes, too, and no wait lets others in: what it read in an earlier round has been taken
     /// out since.
     fn is_swapped(&self, stale: &Stale) -> bool {
@@ -107,9 +119,11 @@ impl Looking<'_> {
     /// Whether something is put because it was not there, or because it was.
     fn is_registered(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
-        let is_asked = self.asks_presence(read) || self.is_put_because_absent(stale);
-        let is_told = || self.is_away(stale.read) && self.is_away(stale.write) && is_of_one_key(read, write);
-        !write.is_removal && !self.is_set(stale.variable) && (is_asked || is_told())
+        !write.is_removal
+            && !self.is_set(stale.variable)
+            && [stale.read, stale.write].into_iter().any(|access| !self.is_away(access))
+            && (self.asks_presence(read) || self.is_put_because_absent(stale))
+            && self.is_met_at(stale)
     }
 
     /// Whether it is a set, which has a thing once, however often it is added.
@@ -122,7 +136,7 @@ impl Looking<'_> {
     }
 
     /// Whether a variable is up or down.
-    fn is_mark(&self, variable: Variable) -> bool {
+    pub(super) fn is_mark(&self, variable: Variable) -> bool {
         match variable {
             Variable::Field(field) => self.type_of(field) == "Z",
             Variable::Held(field) => self.type_of(field) == "Ljava/util/concurrent/atomic/AtomicBoolean;",
@@ -142,19 +156,46 @@ impl Looking<'_> {
         program.names.text(program.field(field).descriptor)
     }
 
-    /// Whether an atomic number is counted on because of what it was, and nobody asks what came of it.
-    fn is_counted_because(&self, write: &Access) -> bool {
+    /// Whether a mark is put up because it was down, and something is done after that which others must not do, too. A glance
+    /// at a volatile spares the way to a lock, and what is done there may be done twice.
+    fn is_put_up(&self, stale: &Stale) -> bool {
+        let write = self.access(stale.write);
+        let is_glance = matches!(stale.variable, Variable::Field(_)) && self.is_unlocked(self.access(stale.read));
+        self.is_mark(stale.variable)
+            && !is_glance
+            && self.moves(&write.spot, None) == Some(Move::Up)
+            && !self.is_set_at_the_end(stale, write)
+    }
+
+    /// Whether a container or a number is removed because of what this method has just made of it: the last one has gone out
+    /// of it, and another one may come in. Nobody asks what was removed.
+    fn is_left_empty(&self, read: &Access, write: &Access) -> bool {
+        let is_found = |access: &Access| {
+            access.base.start == Start::Result(read.event) && matches!(access.member, Member::State(_))
+        };
+        let is_change = |access: &Access| access.is_write && is_found(access) && self.may_come_before(access, write);
+        let mut asked = write.control.iter().filter_map(|influence| match influence.root {
+            Root::Access(asked) => Some(self.access(asked)),
+            Root::Parameter(_) => None,
+        });
+        write.is_removal
+            && !self.is_answer_asked(write)
+            && asked.any(is_found)
+            && self.summary.accesses.iter().any(is_change)
+    }
+
+    /// Whether it is asked what came of a write.
+    fn is_answer_asked(&self, write: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let is_it = |source: &Source| source.origin == Origin::Event(write.event);
-        let is_asked = outline.conditions.iter().any(|condition| condition.sources.iter().any(is_it));
-        !is_asked
-            && operation(self.whole, &write.spot).is_some_and(|name| RELATIVE.contains(&name))
-            && self.variable(write).is_some_and(|variable| self.is_number(variable))
+        outline.conditions.iter().any(|condition| condition.sources.iter().any(is_it))
     }
 
     /// Whether something is taken out because something is there, and used without a look whether it was still there.
     fn is_taken_if_any(&self, read: &Access, write: &Access) -> bool {
         let is_asked = |name: &str| name == "isEmpty" || name.starts_with("peek") || name.starts_with("first");
+        // What is taken until nothing is left is taken at the end, as a rule, when nobody else is there.
+        let is_drained = self.comes_round(write) && self.comes_round(read);
         let names = &self.whole.program.names;
         let is_taken = called_at(self.whole, &write.spot).is_some_and(|method| {
             let name = names.text(method.name);
@@ -179,6 +220,10 @@ impl Looking<'_> {
                 Action::Wait(_) => false,
             })
         };
-        is_taken && operation(self.whole, &read.spot).is_some_and(is_asked) && !is_looked_at() && is_used()
+        is_taken
+            && !is_drained
+            && operation(self.whole, &read.spot).is_some_and(is_asked)
+            && !is_looked_at()
+            && is_used()
     }
 }

@@ -5,7 +5,7 @@
 //! There the code itself must show that an object is shared.
 
 use location::MethodName;
-use program::outline::{Action, Argument, Member, Object};
+use program::outline::{Action, Argument, Event, Member, Object, Origin};
 use program::sharing::Part;
 use program::summary::{Access, AccessId, Influence, Root, Spot};
 use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable};
@@ -305,13 +305,17 @@ impl Looking<'_> {
     }
 
     /// Whether something is done because of the answer before the variable is set, and nothing after that.
-    fn is_set_at_the_end(&self, stale: &Stale, write: &Access) -> bool {
+    pub(super) fn is_set_at_the_end(&self, stale: &Stale, write: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let is_given = |influence: &Influence| matches!(influence.root, Root::Parameter(position) if position > 0);
         let (mut is_after, mut is_before) = (false, false);
-        for (event, _) in
-            self.of_same_answer(stale, write).filter(|(_, event)| matches!(event.action, Action::Call { .. }))
-        {
+        let read = Origin::Event(self.access(stale.read).event);
+        let is_answer = |condition: &u32| {
+            outline.conditions[*condition as usize].sources.iter().any(|source| source.origin == read)
+        };
+        let is_call =
+            |event: &Event| matches!(event.action, Action::Call { .. }) && event.control.iter().any(is_answer);
+        for (event, _) in self.of_same_answer(stale, write).filter(|(_, event)| is_call(event)) {
             is_before |= outline.leads_to(event, write.event, &[]);
             is_after |= outline.leads_to(write.event, event, &[self.access(stale.read).event]);
         }
@@ -324,7 +328,7 @@ impl Looking<'_> {
         let names = &self.whole.program.names;
         let takes = |spot: &Spot| {
             called_at(self.whole, spot).is_some_and(|method| {
-                matches!(names.text(method.name), "poll" | "pollFirst" | "pollLast" | "remove")
+                matches!(names.text(method.name), "poll" | "pollFirst" | "pollLast" | "remove" | "take")
                     && names.text(method.descriptor).starts_with("()L")
             })
         };
@@ -343,9 +347,7 @@ impl Looking<'_> {
     /// which one thread alone takes what others put in.
     fn is_set_late(&self, stale: &Stale) -> bool {
         let write = self.access(stale.write);
-        let is_late = |access: &Access| {
-            matches!(operation(self.whole, &access.spot), Some("lazySet" | "setRelease" | "setPlain" | "setOpaque"))
-        };
+        let is_late = |access: &Access| self.is_late(&access.spot);
         is_late(write)
             && self.is_unlocked(self.access(stale.read))
             && self.is_unlocked(write)
