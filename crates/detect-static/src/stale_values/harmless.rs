@@ -14,7 +14,7 @@ use crate::threads::run_at_once;
 use crate::words::{called_at, operation};
 
 /// Calls further down than this are not looked into to see whether they only pause.
-const MAX_PAUSE: usize = 2;
+pub(super) const MAX_PAUSE: usize = 2;
 
 impl Looking<'_> {
     /// Whether it does no harm to do it twice: a flag that is only ever set, a set that gets what it has. Nothing else
@@ -387,7 +387,7 @@ impl Looking<'_> {
     /// Whether everybody who writes the variable writes the same number.
     pub(super) fn is_one_way(&self, variable: Variable) -> bool {
         self.is_always_the_same(variable, |action| match action {
-            Action::Write { stored, .. } => number(&stored.objects),
+            Action::Write { stored, .. } => Some(stored),
             _ => None,
         })
     }
@@ -396,17 +396,18 @@ impl Looking<'_> {
     pub(super) fn is_set_one_way(&self, variable: Variable) -> bool {
         self.is_always_the_same(variable, |action| match action {
             Action::Call { method, arguments, .. } => match self.whole.program.names.text(method.name) {
-                "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => number(&arguments.get(1)?.objects),
+                "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => arguments.get(1),
                 _ => None,
             },
             _ => None,
         })
     }
 
-    fn is_always_the_same(&self, variable: Variable, written: impl Fn(&Action) -> Option<i32>) -> bool {
+    fn is_always_the_same(&self, variable: Variable, written: impl Fn(&Action) -> Option<&Argument>) -> bool {
         let number = |place: &Place| {
             let event = self.whole.summaries.summary(place.method)?.accesses[place.access.index()].event;
-            written(&self.whole.summaries.outline(place.method)?.events.get(event.index())?.action)
+            let action = &self.whole.summaries.outline(place.method)?.events.get(event.index())?.action;
+            self.whole.number(place.method, written(action)?)
         };
         let mut numbers = self.whole.variables.writers(variable).iter().map(number);
         let Some(Some(first)) = numbers.next() else { return false };
@@ -452,7 +453,7 @@ impl Looking<'_> {
 
 impl Looking<'_> {
     /// Whether a call does nothing but let time pass.
-    fn only_pauses(&self, kind: CallKind, called: MethodName, depth: usize) -> bool {
+    pub(super) fn only_pauses(&self, kind: CallKind, called: MethodName, depth: usize) -> bool {
         let program = self.whole.program;
         let targets = self.whole.calls.targets(program, kind, called);
         let is_pause = |method: MethodName| {
@@ -475,13 +476,5 @@ impl Looking<'_> {
                 })
         };
         depth > 0 && !targets.known().is_empty() && targets.known().iter().all(is_one)
-    }
-}
-
-/// The number that a value always is.
-fn number(objects: &[Object]) -> Option<i32> {
-    match objects {
-        [Object::Int(number)] => Some(*number),
-        _ => None,
     }
 }

@@ -121,7 +121,12 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
 impl<'l> Looking<'l> {
     /// The method, if it goes through sections.
     pub(super) fn at(whole: &'l Whole<'l>, method: MethodId) -> Option<Looking<'l>> {
-        let summary = whole.summaries.summary(method).filter(|summary| !summary.sections.is_empty())?;
+        Looking::anywhere(whole, method).filter(|looking| !looking.summary.sections.is_empty())
+    }
+
+    /// The method, whether it goes through sections or leaves them to its callers.
+    pub(super) fn anywhere(whole: &'l Whole<'l>, method: MethodId) -> Option<Looking<'l>> {
+        let summary = whole.summaries.summary(method)?;
         Some(Looking { whole, method, summary })
     }
 }
@@ -405,11 +410,14 @@ impl Looking<'_> {
     /// one with the older data may come last.
     fn is_derived(&self, stale: &Stale) -> bool {
         let is_made_of_it = |place: &Place| {
-            let Some(looking) = Looking::at(self.whole, place.method) else { return false };
-            let write = &looking.summary.accesses[place.access.index()];
-            write.value.iter().any(|influence| match influence.root {
-                Root::Access(read) => looking.variable(looking.access(read)) == Some(stale.variable),
-                Root::Parameter(_) => false,
+            self.is_by(place, |looking, write| {
+                // What is given to a method to store takes the place of the whole, and an element of its own only.
+                let is_whole = matches!(write.member, Member::Field(_) | Member::Static(_));
+                (is_whole || looking.method == place.method)
+                    && write.value.iter().any(|influence| match influence.root {
+                        Root::Access(read) => looking.variable(looking.access(read)) == Some(stale.variable),
+                        Root::Parameter(_) => false,
+                    })
             })
         };
         let changes = |method: MethodId| {

@@ -96,6 +96,7 @@ impl Composing<'_, '_> {
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
         }
+        self.take_out_by_setter(id, event);
     }
 
     /// What a function is called with that is given on: by its own name, or as some element of its container.
@@ -115,7 +116,7 @@ impl Composing<'_, '_> {
     }
 
     /// A callee's name from this method's side.
-    fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
+    pub(super) fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
         let start = match name.start {
             Start::Parameter(position) => match arguments.get(usize::from(position)) {
                 Some(argument) => self.settle(&argument.name),
