@@ -209,6 +209,7 @@ impl Looking<'_> {
         found.extend(self.stepped());
         found.extend(self.counted());
         found.extend(self.made_room());
+        found.extend(self.exchanged());
         found
     }
 

@@ -1,9 +1,12 @@
 //! What is asked before a wait and relied on after it.
 
-use program::outline::{EventId, Origin};
-use program::summary::AccessId;
+use program::outline::{Action, EventId, Origin, Outline};
+use program::summary::{Access, AccessId, Spot};
 
 use super::rules::{Looking, Stale, Use};
+
+/// Waits further down than this are not looked for.
+const MAX_DEPTH: usize = 2;
 
 impl Looking<'_> {
     /// Questions that are asked once, before a wait, and whose answer is relied on after it.
@@ -16,6 +19,8 @@ impl Looking<'_> {
             let asked: Vec<usize> =
                 event.control.iter().map(|condition| outline.conditions[*condition as usize].block as usize).collect();
             let reached = outline.reached_from(wait, |block| asked.contains(&block));
+            let asked_before: Vec<AccessId> =
+                self.asked_before(wait).into_iter().chain(self.asked_by_helper(wait, MAX_DEPTH)).collect();
             for (number, write) in self.summary.accesses.iter().enumerate() {
                 let at = &outline.events[write.event.index()];
                 let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
@@ -23,7 +28,7 @@ impl Looking<'_> {
                 if !is_after || at.control.iter().any(|condition| !event.control.contains(condition)) {
                     continue;
                 }
-                found.extend(self.asked_before(wait).into_iter().filter_map(|read| {
+                found.extend(asked_before.iter().filter_map(|&read| {
                     let variable = self.shared(self.access(read))?;
                     let held = self.access(read).held.intersection(write.held).intersection(waiting.sections);
                     let section = held.iter().next()?;
@@ -34,6 +39,33 @@ impl Looking<'_> {
             }
         }
         found
+    }
+
+    /// The reads that decide whether a method that is called waits, if it can return after the wait without asking again.
+    fn asked_by_helper(&self, call: EventId, depth: usize) -> Vec<AccessId> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let Action::Call { kind, method, .. } = &outline.events[call.index()].action else { return Vec::new() };
+        let targets = self.whole.calls.targets(self.whole.program, *kind, *method);
+        let ([helper], true) = (targets.known(), depth > 0) else { return Vec::new() };
+        let (Some(there), Some(inner)) =
+            (Looking::anywhere(self.whole, *helper), self.whole.summaries.outline(*helper))
+        else {
+            return Vec::new();
+        };
+        let mut spots: Vec<Spot> = Vec::new();
+        for waiting in &there.summary.waits {
+            let event = &inner.events[waiting.event.index()];
+            let asked: Vec<usize> =
+                event.control.iter().map(|condition| inner.conditions[*condition as usize].block as usize).collect();
+            if may_end(inner, event.block as usize, &asked) {
+                let reads = there.asked_before(waiting.event).into_iter();
+                let reads = reads.chain(there.asked_by_helper(waiting.event, depth - 1));
+                spots.extend(reads.map(|read| there.access(read).spot));
+            }
+        }
+        let is_it = |access: &Access| !access.is_write && access.event == call && spots.contains(&access.spot);
+        let reads = self.summary.accesses.iter().enumerate();
+        reads.filter(|(_, access)| is_it(access)).map(|(index, _)| AccessId(index as u32)).collect()
     }
 
     /// The reads that decide whether there is a wait.
@@ -53,4 +85,23 @@ impl Looking<'_> {
             .map(|(index, _)| AccessId(index as u32))
             .collect()
     }
+}
+
+/// Whether a method can go from one block to its end, without an exception and without coming by one of the others.
+fn may_end(outline: &Outline, from: usize, barred: &[usize]) -> bool {
+    let mut seen = vec![from];
+    let mut next = 0;
+    while let Some(block) = seen.get(next).copied() {
+        next += 1;
+        let mut following = outline.blocks.successors(block).filter(|next| !next.is_exceptional).peekable();
+        if following.peek().is_none() {
+            return true;
+        }
+        for next in following {
+            if !barred.contains(&next.block) && !seen.contains(&next.block) {
+                seen.push(next.block);
+            }
+        }
+    }
+    false
 }
