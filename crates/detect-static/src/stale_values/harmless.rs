@@ -3,8 +3,8 @@
 use location::MethodName;
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
-use program::outline::{Action, Argument, Event, EventId, Object, Origin, Source};
-use program::summary::{Access, AccessId, Root};
+use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline, Source};
+use program::summary::{Access, AccessId, Root, Spot};
 use program::{MethodId, Place, Variable};
 
 use super::idioms::comes_from;
@@ -301,8 +301,10 @@ impl Looking<'_> {
     /// `if (!map.containsKey(key)) map.putIfAbsent(key, new Entry());`: what is put only where there is nothing, and goes
     /// nowhere else, is there once, whoever has put it.
     pub(super) fn is_left_to_first(&self, stale: &Stale, write: &Access) -> bool {
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        let Action::Call { method, arguments, .. } = &outline.events[write.event.index()].action else { return false };
+        let Some((outline, putting)) = self.place_of(&write.spot) else { return false };
+        let Action::Call { method, arguments, .. } = &outline.events[putting.index()].action else { return false };
+        // A method may do it, if it does nothing else.
+        let is_all = |access: &Access| !access.is_write || access.event != write.event || access.spot == write.spot;
         let model = self.whole.calls.model(self.whole.program, *method, method.class);
         let is_refused =
             model.is_some_and(|model| model.key.is_some() && model.revalidates == Some(Revalidation::ByResult));
@@ -316,9 +318,9 @@ impl Looking<'_> {
         let is_elsewhere = outline.events.iter().enumerate().any(|(index, event)| match &event.action {
             Action::Call { kind, arguments, .. } => {
                 // Its constructor has it first, and it may be filled before it is put.
-                let is_before = !outline.may_follow(write.event, EventId(index as u32));
+                let is_before = !outline.may_follow(putting, EventId(index as u32));
                 let is_own = (*kind == CallKind::Special || is_before) && arguments.first().is_some_and(has);
-                index != write.event.index() && arguments.iter().skip(usize::from(is_own)).any(has)
+                index != putting.index() && arguments.iter().skip(usize::from(is_own)).any(has)
             }
             Action::Write { stored, .. } => has(stored),
             Action::Lambda { arguments, .. } => arguments.iter().any(has),
@@ -328,6 +330,7 @@ impl Looking<'_> {
         stale.how == Use::Decides
             && stale.variable == stale.written
             && is_refused
+            && self.summary.accesses.iter().all(is_all)
             && !self.is_looked_for(stale, write)
             && is_known
             && !write.is_removal
@@ -337,6 +340,14 @@ impl Looking<'_> {
             && !outline.returned.iter().any(is_it)
             && !asked.chain(&outline.result).any(comes_of)
             && (matches!(put.objects.as_slice(), [Object::New { .. }]) || !self.does_more(stale, write))
+    }
+
+    /// The event at a place, and the outline of its method.
+    fn place_of(&self, spot: &Spot) -> Option<(&Outline, EventId)> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        let index = outline.events.iter().position(|event| event.pc == spot.pc)?;
+        Some((outline, EventId(index as u32)))
     }
 
     /// Whether the old value is a key that is still there, because nobody ever removes one.
