@@ -6,8 +6,10 @@
 
 use program::outline::{Action, EventId, Member, NameStep, Object, Start};
 use program::summary::{Access, AccessId, Influences, Root, Spot};
-use program::{Mode, Place, Variable};
+use program::thread::At;
+use program::{MethodId, Mode, Place, Variable};
 
+use super::contention::may_meet;
 use super::idioms::comes_from;
 use super::marks::{Level, Move};
 use super::rules::{Looking, Stale, Use};
@@ -35,6 +37,36 @@ impl Looking<'_> {
                 || self.are_claimed_for(&[read.spot, write.spot], stale.variable, MAX_DEPTH))
     }
 
+    /// `if (row.isOpen() && rows.replace(id, row, mine)) rows.put(id, mine.settled());`: an entry that was judged, and replaced
+    /// in one step that was told to expect it, is this thread's, if whoever else changes entries has got them in the same way.
+    pub(super) fn is_owners_entry(&self, stale: &Stale, write: &Access) -> bool {
+        let at = At { method: self.method, event: write.event };
+        let is_fair = |there: &Looking<'_>, change: &Access| {
+            !change.is_write
+                || there.is_winning(change, stale.variable)
+                || there.winning(stale.variable).any(|won| there.is_granted_by(won, change.event))
+                || !may_meet(self.whole, at, At { method: there.method, event: change.event })
+        };
+        stale.how == Use::Written
+            && stale.variable == stale.written
+            && self
+                .winning(stale.variable)
+                .any(|won| comes_from(&won.expects, stale.read) && self.is_granted_by(won, write.event))
+            && self.whole.variables.writers(stale.variable).iter().all(|place| self.is_by(place, is_fair))
+    }
+
+    fn winning(&self, variable: Variable) -> impl Iterator<Item = &Access> {
+        self.summary.accesses.iter().filter(move |step| self.is_winning(step, variable))
+    }
+
+    /// Whether a write is one step that is told to expect what was judged before.
+    fn is_winning(&self, step: &Access, variable: Variable) -> bool {
+        step.is_write
+            && step.is_compound
+            && step.expects.iter().any(|expected| step.control.iter().any(|judged| judged.root == expected.root))
+            && self.variable(step) == Some(variable)
+    }
+
     fn are_under_claim(&self, accesses: &[&Access], variable: Variable) -> bool {
         let variables = &self.whole.variables;
         self.claims().iter().any(|claim| {
@@ -52,7 +84,8 @@ impl Looking<'_> {
             && !self.whole.threads().is_from_outside(self.method)
             && callers.iter().all(|caller| {
                 let Some(there) = Looking::at(self.whole, *caller) else { return false };
-                let accesses: Vec<&Access> = spots.iter().flat_map(|spot| there.accesses_at(*spot)).collect();
+                let accesses: Vec<&Access> =
+                    spots.iter().flat_map(|spot| there.accesses_at(*spot, self.method)).collect();
                 spots.iter().all(|spot| accesses.iter().any(|access| access.spot == *spot))
                     && (there.are_under_claim(&accesses, variable) || there.are_claimed_for(spots, variable, depth - 1))
             })
@@ -197,7 +230,7 @@ impl Looking<'_> {
             && !self.whole.threads().is_from_outside(self.method)
             && callers.iter().all(|caller| {
                 Looking::anywhere(self.whole, *caller).is_some_and(|there| {
-                    let writes = there.accesses_at(spot);
+                    let writes = there.accesses_at(spot, self.method);
                     !writes.is_empty()
                         && (writes.iter().all(|write| holds(&there, write))
                             || there.is_by_callers(spot, holds, depth - 1))
@@ -206,9 +239,23 @@ impl Looking<'_> {
     }
 
     /// The accesses that a method does at a place. Of several methods that one call may lead to, the one is meant that is
-    /// given an object which this method has a name for.
-    fn accesses_at(&self, spot: Spot) -> Vec<&Access> {
-        self.summary.accesses.iter().filter(|access| access.spot == spot && self.is_meant(access)).collect()
+    /// given an object which this method has a name for. What is done by the task that a callee is, is done where it starts.
+    fn accesses_at(&self, spot: Spot, callee: MethodId) -> Vec<&Access> {
+        let is_task = self.whole.threads().entries().iter().any(|entry| entry.method == Some(callee));
+        let all = self.summary.accesses.iter().filter(|access| access.spot == spot && self.is_meant(access));
+        all.filter(|access| self.is_start(access.event) == is_task).collect()
+    }
+
+    /// Whether an event starts a task, or makes something that will.
+    pub(super) fn is_start(&self, event: EventId) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        match outline.map(|outline| &outline.events[event.index()].action) {
+            Some(Action::Call { method, .. }) => {
+                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
+            }
+            _ => false,
+        }
     }
 
     fn is_meant(&self, access: &Access) -> bool {

@@ -261,14 +261,6 @@ impl Looking<'_> {
 
     /// A task that adds to what it finds takes along nothing of what was there when it was started.
     pub(super) fn is_begun_anew(&self, stale: &Stale, write: &Access) -> bool {
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        let starts = match &outline.events[write.event.index()].action {
-            Action::Call { method, .. } => {
-                let model = self.whole.calls.model(self.whole.program, *method, method.class);
-                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
-            }
-            _ => false,
-        };
         // What runs a function on what is there, or counts on from it.
         let finds = || {
             let called = called_at(self.whole, &write.spot);
@@ -281,7 +273,10 @@ impl Looking<'_> {
                         && model.revalidates.is_none()
             })
         };
-        starts && stale.variable == stale.written && self.access(stale.read).event != write.event && finds()
+        self.is_start(write.event)
+            && stale.variable == stale.written
+            && self.access(stale.read).event != write.event
+            && finds()
     }
 
     /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would
