@@ -9,6 +9,7 @@ use super::functions::Function;
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::through::{Joined, Known, Through, mapped};
+use super::within::is_next;
 use super::{
     Access, Compared, Comparisons, Handed, Influences, Keys, MAX_ACCESSES, MAX_SECTIONS, Root, Run, Summary,
     SummarySection,
@@ -277,7 +278,10 @@ impl Composing<'_, '_> {
             sets: std::mem::take(&mut self.sets),
         };
         self.summary.accesses.reserve(callee.accesses.len().min(MAX_ACCESSES - self.summary.accesses.len()));
-        let each: SmallVec<[bool; 4]> = arguments.iter().map(|argument| self.is_each(&argument.name, event)).collect();
+        let is_one_of_many = |argument: &Argument| {
+            self.is_each(&argument.name, event) || is_next(&argument.name, &argument.sources, id, event)
+        };
+        let each: SmallVec<[bool; 4]> = arguments.iter().map(is_one_of_many).collect();
         let is_each = |access: &Access| match access.base.start {
             Start::Parameter(position) => each.get(usize::from(position)).is_some_and(|each| *each),
             _ => false,
