@@ -168,7 +168,8 @@ impl Looking<'_> {
                 for influence in self.with_kept(influences, write).into_iter().chain(carried) {
                     let influence = &influence;
                     let Root::Access(read) = influence.root else { continue };
-                    let of_each = || self.one_of_each(self.access(read));
+                    // A walk that ends where it ends says nothing.
+                    let of_each = || if number == 1 { self.one_of_each(self.access(read)) } else { None };
                     let Some(variable) = self.shared(self.access(read)).or_else(of_each) else { continue };
                     // What is to be removed is not what is written, and only matters if something else is done with it.
                     let is_address = || write.address.iter().any(|address| address.root == influence.root);

@@ -19,8 +19,8 @@ impl Looking<'_> {
             let asked: Vec<usize> =
                 event.control.iter().map(|condition| outline.conditions[*condition as usize].block as usize).collect();
             let reached = outline.reached_from(wait, |block| asked.contains(&block));
-            let asked_before: Vec<AccessId> =
-                self.asked_before(wait).into_iter().chain(self.asked_by_helper(wait, MAX_DEPTH)).collect();
+            let asked_before = self.asked_before(wait);
+            let by_helper = self.asked_by_helper(wait, MAX_DEPTH);
             for (number, write) in self.summary.accesses.iter().enumerate() {
                 let at = &outline.events[write.event.index()];
                 let Some(written) = self.shared(write).filter(|_| write.is_write) else { continue };
@@ -28,7 +28,11 @@ impl Looking<'_> {
                 if !is_after || at.control.iter().any(|condition| !event.control.contains(condition)) {
                     continue;
                 }
-                found.extend(asked_before.iter().filter_map(|&read| {
+                // What was waited for in a helper is there to be taken, unless it is asked whether it was.
+                let is_taken = |read: &&AccessId| {
+                    self.shared(self.access(**read)) == Some(written) && !is_listened_to(outline, write.event)
+                };
+                found.extend(asked_before.iter().chain(by_helper.iter().filter(is_taken)).filter_map(|&read| {
                     let variable = self.shared(self.access(read))?;
                     let held = self.access(read).held.intersection(write.held).intersection(waiting.sections);
                     let section = held.iter().next()?;
@@ -54,13 +58,16 @@ impl Looking<'_> {
         };
         let mut spots: Vec<Spot> = Vec::new();
         for waiting in &there.summary.waits {
-            let event = &inner.events[waiting.event.index()];
-            let asked: Vec<usize> =
-                event.control.iter().map(|condition| inner.conditions[*condition as usize].block as usize).collect();
-            if may_end(inner, event.block as usize, &asked) {
-                let reads = there.asked_before(waiting.event).into_iter();
-                let reads = reads.chain(there.asked_by_helper(waiting.event, depth - 1));
-                spots.extend(reads.map(|read| there.access(read).spot));
+            let reads = there.asked_before(waiting.event).into_iter();
+            for read in reads.chain(there.asked_by_helper(waiting.event, depth - 1)) {
+                let read = there.access(read);
+                let is_look =
+                    |look: &&Access| !look.is_write && look.member == read.member && look.base.same(&read.base);
+                let looks: Vec<EventId> =
+                    there.summary.accesses.iter().filter(is_look).map(|look| look.event).collect();
+                if may_end(inner, waiting.event, &looks) {
+                    spots.push(read.spot);
+                }
             }
         }
         let is_it = |access: &Access| !access.is_write && access.event == call && spots.contains(&access.spot);
@@ -87,9 +94,14 @@ impl Looking<'_> {
     }
 }
 
-/// Whether a method can go from one block to its end, without an exception and without coming by one of the others.
-fn may_end(outline: &Outline, from: usize, barred: &[usize]) -> bool {
-    let mut seen = vec![from];
+/// Whether a method can go from an event to its end, without an exception and without coming by one of the others.
+fn may_end(outline: &Outline, from: EventId, others: &[EventId]) -> bool {
+    let block_of = |event: EventId| outline.events[event.index()].block as usize;
+    let first = block_of(from);
+    if others.iter().any(|other| block_of(*other) == first && *other > from) {
+        return false;
+    }
+    let mut seen = vec![first];
     let mut next = 0;
     while let Some(block) = seen.get(next).copied() {
         next += 1;
@@ -98,10 +110,16 @@ fn may_end(outline: &Outline, from: usize, barred: &[usize]) -> bool {
             return true;
         }
         for next in following {
-            if !barred.contains(&next.block) && !seen.contains(&next.block) {
+            if !others.iter().any(|other| block_of(*other) == next.block) && !seen.contains(&next.block) {
                 seen.push(next.block);
             }
         }
     }
     false
+}
+
+/// Whether something is decided by what a call yields.
+fn is_listened_to(outline: &Outline, call: EventId) -> bool {
+    let mut asked = outline.conditions.iter().flat_map(|condition| &condition.sources);
+    asked.any(|source| source.origin == Origin::Event(call))
 }
