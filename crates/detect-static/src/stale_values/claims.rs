@@ -72,7 +72,7 @@ impl Looking<'_> {
         self.claims().iter().any(|claim| {
             accesses.iter().all(|access| self.is_held_at(claim, access))
                 && variables.writers(claim.mark).iter().all(|place| self.is_by_rule(place, claim))
-                && variables.writers(variable).iter().all(|place| self.is_by_claimant(place, claim.mark))
+                && variables.writers(variable).iter().all(|place| self.is_by_claimant(place, claim))
         })
     }
 
@@ -209,10 +209,11 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a write is done under a claim to a mark.
-    fn is_by_claimant(&self, place: &Place, mark: Variable) -> bool {
+    /// Whether a write is done under the same claim: to the mark, and in the same state of it.
+    fn is_by_claimant(&self, place: &Place, made: &Claim<'_>) -> bool {
+        let is_same = |claim: &Claim<'_>| claim.mark == made.mark && claim.raised == made.raised;
         self.is_by(place, |there, write| {
-            there.claims().iter().any(|claim| claim.mark == mark && there.is_held_at(claim, write))
+            there.claims().iter().any(|claim| is_same(claim) && there.is_held_at(claim, write))
         })
     }
 

@@ -96,8 +96,11 @@ impl Composing<'_, '_> {
             self.is_taken[id.index()] = callee.hands_over;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+            // What does more than one thing is no setter.
+            if callee.accesses.len() == 1 {
+                self.take_out_by_setter(id, event);
+            }
         }
-        self.take_out_by_setter(id, event);
     }
 
     /// What a function is called with that is given on: by its own name, or as some element of its container.
