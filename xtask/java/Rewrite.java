@@ -212,8 +212,10 @@ final class Rewrite {
             Set<String> used = new TreeSet<>();
             for (MethodDeclaration method : plainMethods(type)) {
                 for (ExpressionStmt statement : method.findAll(ExpressionStmt.class)) {
+                    // A lambda of one assignment may yield what is assigned.
                     if (!(statement.getExpression() instanceof AssignExpr assignment)
-                            || assignment.getOperator() != AssignExpr.Operator.ASSIGN) {
+                            || assignment.getOperator() != AssignExpr.Operator.ASSIGN
+                            || statement.getParentNode().orElse(null) instanceof LambdaExpr) {
                         continue;
                     }
                     String field = fieldOf(assignment.getTarget(), fields, method);

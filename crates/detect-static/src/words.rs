@@ -40,8 +40,14 @@ impl<'w> Words<'w> {
 
     /// What an access touches; an object that sees to itself is called by its own name.
     pub(crate) fn variable(&self, section: &SummarySection, access: &Access) -> String {
-        match alone(section, access) {
-            Some(Alone::Call) => self.readable.name(&section.lock),
+        match (alone(section, access), access.member) {
+            (Some(Alone::Call), _) => self.readable.name(&section.lock),
+            // One object after the other, none of which has a name here.
+            (None, Member::Field(field)) if access.base.is_unknown() => {
+                let names = &self.whole.program.names;
+                let class = names.text(field.class.0).rsplit(['/', '$']).next().unwrap_or_default();
+                format!("{class}.{}", names.text(field.name))
+            }
             _ => self.readable.variable(access),
         }
     }

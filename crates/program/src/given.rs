@@ -4,9 +4,10 @@ use location::FieldName;
 
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::outline::{Action, Argument, Object};
+use crate::outline::{Action, Argument, Object, Start};
 use crate::summary::Summaries;
 use crate::thread::Threads;
+use crate::whole::Whole;
 
 /// What is passed on more often than this is not followed.
 const MAX_DEPTH: usize = 3;
@@ -23,6 +24,18 @@ pub(crate) struct Given<'g> {
 pub(crate) struct Passed {
     pub(crate) method: MethodId,
     pub(crate) object: Object,
+}
+
+impl Whole<'_> {
+    pub(crate) fn passed(&self) -> Given<'_> {
+        let (program, calls, summaries) = (self.program, &self.calls, &self.summaries);
+        Given { program, calls, summaries, threads: self.threads() }
+    }
+
+    /// The number that a value of a method always is, whoever calls the method.
+    pub fn number(&self, method: MethodId, value: &Argument) -> Option<i32> {
+        self.passed().number(method, value, MAX_DEPTH)
+    }
 }
 
 impl Given<'_> {
@@ -46,8 +59,31 @@ impl Given<'_> {
         self.add(method, position, MAX_DEPTH, &mut found).then_some(found).filter(|found| !found.is_empty())
     }
 
+    fn number(&self, method: MethodId, value: &Argument, depth: usize) -> Option<i32> {
+        let (Start::Parameter(position), []) = (value.name.start, &*value.name.steps) else {
+            return match value.objects.as_slice() {
+                [Object::Int(number)] => Some(*number),
+                _ => None,
+            };
+        };
+        let mut known = None;
+        let is_one = self.is_always(method, depth, |caller, arguments| {
+            let given = arguments.get(usize::from(position)).and_then(|given| self.number(caller, given, depth - 1));
+            given.is_some_and(|given| *known.get_or_insert(given) == given)
+        });
+        known.filter(|_| is_one)
+    }
+
     /// Adds what a parameter is given; whether that is all.
     fn add(&self, method: MethodId, position: u16, depth: usize, found: &mut Vec<Passed>) -> bool {
+        self.is_always(method, depth, |caller, arguments| {
+            let given = arguments.get(usize::from(position));
+            given.is_some_and(|given| self.add_given(caller, given, depth, found))
+        })
+    }
+
+    /// Whether all calls of a method are known, and it holds of what each of them gives.
+    fn is_always(&self, method: MethodId, depth: usize, mut holds: impl FnMut(MethodId, &[Argument]) -> bool) -> bool {
         let is_entry = self.threads.entries().iter().any(|entry| entry.method == Some(method));
         if depth == 0 || is_entry || self.threads.open.binary_search(&method).is_ok() {
             return false;
@@ -57,22 +93,18 @@ impl Given<'_> {
         !callers.is_empty()
             && callers.into_iter().all(|caller| {
                 let Some(outline) = self.summaries.outline(caller) else { return false };
-                outline.events.iter().all(|event| {
-                    let arguments = match &event.action {
-                        Action::Call { kind, method: called, arguments }
-                            if self.calls.targets(self.program, *kind, *called).known().contains(&method) =>
-                        {
-                            arguments
-                        }
-                        Action::Lambda { method: made, arguments, .. }
-                            if self.calls.lambda_targets(self.program, *made).known().contains(&method) =>
-                        {
-                            arguments
-                        }
-                        _ => return true,
-                    };
-                    let given = arguments.get(usize::from(position));
-                    given.is_some_and(|given| self.add_given(caller, given, depth, found))
+                outline.events.iter().all(|event| match &event.action {
+                    Action::Call { kind, method: called, arguments }
+                        if self.calls.targets(self.program, *kind, *called).known().contains(&method) =>
+                    {
+                        holds(caller, arguments)
+                    }
+                    Action::Lambda { method: made, arguments, .. }
+                        if self.calls.lambda_targets(self.program, *made).known().contains(&method) =>
+                    {
+                        holds(caller, arguments)
+                    }
+                    _ => true,
                 })
             })
     }

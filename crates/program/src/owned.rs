@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::class::{FieldId, MethodId};
-use crate::given::{Given, Passed};
+use crate::given::Passed;
 use crate::outline::{Action, Argument, EventId, Member, NameStep, Object, Outline, Start};
 use crate::sharing::{FieldAccess, Part};
 use crate::thread::At;
@@ -199,8 +199,8 @@ impl Owned<'_> {
 
     /// The lambdas that a function may be, each where it is made; none if that is not known.
     fn functions(&self, method: MethodId, function: &Argument) -> Option<Vec<Passed>> {
-        let (program, calls) = (self.whole.program, &self.whole.calls);
-        let given = Given { program, calls, summaries: &self.whole.summaries, threads: self.whole.threads() };
+        let program = self.whole.program;
+        let given = self.whole.passed();
         let is_lambda = |method: MethodId, object: &Object| {
             let outline = self.whole.outlines().get(method);
             matches!(object, Object::Event(made) if outline.is_some_and(|outline| {

@@ -2,6 +2,7 @@
 //! code that does one of these with it.
 
 use classfile::CallKind;
+use location::MethodName;
 use smallvec::SmallVec;
 
 use crate::calls::Calls;
@@ -86,8 +87,12 @@ impl Release<'_> {
         depth: usize,
     ) -> impl Iterator<Item = EventId> + 'o {
         let has = move |argument: &Argument| argument.objects.iter().any(is_it);
-        let lets_out = move |event: &Event| match &event.action {
+        let lets_out = move |index: usize, event: &Event| match &event.action {
             Action::Write { stored, .. } => has(stored),
+            Action::Lambda { method, arguments, .. } if is_lambda && depth > 0 => {
+                let mut positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
+                positions.any(|(position, _)| self.is_kept_by_lambda(outline, index, *method, position, depth - 1))
+            }
             Action::Lambda { arguments, .. } => arguments.iter().any(has),
             Action::Call { kind, method, arguments } => {
                 let positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
@@ -101,7 +106,24 @@ impl Release<'_> {
             Action::Read { .. } | Action::Wait(_) => false,
         };
         let events = outline.events.iter().enumerate();
-        events.filter(move |(_, event)| lets_out(event)).map(|(index, _)| EventId(index as u32))
+        events.filter(move |(index, event)| lets_out(*index, event)).map(|(index, _)| EventId(index as u32))
+    }
+
+    /// Whether a lambda that has captured another one keeps it, or gets out itself.
+    fn is_kept_by_lambda(
+        &self,
+        outline: &Outline,
+        made: usize,
+        method: MethodName,
+        position: usize,
+        depth: usize,
+    ) -> bool {
+        let lambda = Object::Event(EventId(made as u32));
+        let targets = self.calls.lambda_targets(self.program, method);
+        targets.known().is_empty()
+            || targets.known().iter().any(|target| self.is_kept(*target, position as u16, true, depth))
+            || outline.returned.contains(&lambda)
+            || self.let_out(outline, &|object: &Object| *object == lambda, true, depth).next().is_some()
     }
 
     /// Whether a method keeps a lambda that it is given, or lets others have it.
@@ -120,7 +142,7 @@ impl Release<'_> {
     }
 
     /// A library keeps what is put into its objects, and starts what it is given to start.
-    fn is_kept_by_library(&self, kind: CallKind, method: location::MethodName, position: usize) -> bool {
+    fn is_kept_by_library(&self, kind: CallKind, method: MethodName, position: usize) -> bool {
         let is_maker = self.program.names.text(method.name) == "<init>";
         let is_argument = kind == CallKind::Static || position > 0;
         self.calls.model(self.program, method, method.class).is_some_and(|model| {

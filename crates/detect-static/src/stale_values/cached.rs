@@ -6,6 +6,7 @@ use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin,
 use program::summary::{Access, Influence, Root, Spot};
 use program::{LockKind, MethodId, Place, Variable};
 
+use super::harmless::MAX_PAUSE;
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use crate::threads::is_of_this;
@@ -330,11 +331,12 @@ impl Looking<'_> {
         let names = &self.whole.program.names;
         self.summary.accesses.iter().any(is_other)
             || self.of_same_answer(stale, write).any(|(_, event)| match &event.action {
-                Action::Call { method, .. } => {
+                Action::Call { kind, method, .. } => {
                     let model = self.whole.calls.model(self.whole.program, *method, method.class);
                     names.text(method.descriptor).ends_with(")V")
                         && names.text(method.name) != "<init>"
                         && model.is_none_or(|model| model.sink.is_some_and(|sink| sink == model::Sink::Print))
+                        && !self.only_pauses(*kind, *method, MAX_PAUSE)
                 }
                 _ => false,
             })
@@ -368,6 +370,7 @@ impl Looking<'_> {
         let (program, calls) = (self.whole.program, &self.whole.calls);
         is_ever_new(&program.names, *method)
             || depth > 0
+                && !self.only_pauses(*kind, *method, MAX_PAUSE)
                 && match calls.targets(program, *kind, *method).known() {
                     // Of what many classes may do, some ask the clock for reasons of their own.
                     [target] => self

@@ -4,10 +4,12 @@
 //! in. Whoever has made a claim may leave the work to what it calls. Where a claim is granted, and to whom, is told in
 //! `granted.rs`, what writes do to marks in `marks.rs`.
 
-use program::outline::{Action, EventId, Member, NameStep, Start};
+use program::outline::{Action, EventId, Member, NameStep, Object, Start};
 use program::summary::{Access, AccessId, Influences, Root, Spot};
-use program::{Mode, Place, Variable};
+use program::thread::At;
+use program::{MethodId, Mode, Place, Variable};
 
+use super::contention::may_meet;
 use super::idioms::comes_from;
 use super::marks::{Level, Move};
 use super::rules::{Looking, Stale, Use};
@@ -35,12 +37,42 @@ impl Looking<'_> {
                 || self.are_claimed_for(&[read.spot, write.spot], stale.variable, MAX_DEPTH))
     }
 
+    /// `if (row.isOpen() && rows.replace(id, row, mine)) rows.put(id, mine.settled());`: an entry that was judged, and replaced
+    /// in one step that was told to expect it, is this thread's, if whoever else changes entries has got them in the same way.
+    pub(super) fn is_owners_entry(&self, stale: &Stale, write: &Access) -> bool {
+        let at = At { method: self.method, event: write.event };
+        let is_fair = |there: &Looking<'_>, change: &Access| {
+            !change.is_write
+                || there.is_winning(change, stale.variable)
+                || there.winning(stale.variable).any(|won| there.is_granted_by(won, change.event))
+                || !may_meet(self.whole, at, At { method: there.method, event: change.event })
+        };
+        stale.how == Use::Written
+            && stale.variable == stale.written
+            && self
+                .winning(stale.variable)
+                .any(|won| comes_from(&won.expects, stale.read) && self.is_granted_by(won, write.event))
+            && self.whole.variables.writers(stale.variable).iter().all(|place| self.is_by(place, is_fair))
+    }
+
+    fn winning(&self, variable: Variable) -> impl Iterator<Item = &Access> {
+        self.summary.accesses.iter().filter(move |step| self.is_winning(step, variable))
+    }
+
+    /// Whether a write is one step that is told to expect what was judged before.
+    fn is_winning(&self, step: &Access, variable: Variable) -> bool {
+        step.is_write
+            && step.is_compound
+            && step.expects.iter().any(|expected| step.control.iter().any(|judged| judged.root == expected.root))
+            && self.variable(step) == Some(variable)
+    }
+
     fn are_under_claim(&self, accesses: &[&Access], variable: Variable) -> bool {
         let variables = &self.whole.variables;
         self.claims().iter().any(|claim| {
             accesses.iter().all(|access| self.is_held_at(claim, access))
                 && variables.writers(claim.mark).iter().all(|place| self.is_by_rule(place, claim))
-                && variables.writers(variable).iter().all(|place| self.is_by_claimant(place, claim.mark))
+                && variables.writers(variable).iter().all(|place| self.is_by_claimant(place, claim))
         })
     }
 
@@ -52,8 +84,8 @@ impl Looking<'_> {
             && !self.whole.threads().is_from_outside(self.method)
             && callers.iter().all(|caller| {
                 let Some(there) = Looking::at(self.whole, *caller) else { return false };
-                let is_one = |access: &&Access| spots.contains(&access.spot);
-                let accesses: Vec<&Access> = there.summary.accesses.iter().filter(is_one).collect();
+                let accesses: Vec<&Access> =
+                    spots.iter().flat_map(|spot| there.accesses_at(*spot, self.method)).collect();
                 spots.iter().all(|spot| accesses.iter().any(|access| access.spot == *spot))
                     && (there.are_under_claim(&accesses, variable) || there.are_claimed_for(spots, variable, depth - 1))
             })
@@ -64,8 +96,8 @@ impl Looking<'_> {
         let mut found = Vec::new();
         for up in self.summary.accesses.iter().filter(|access| access.is_write) {
             // What has two states may have more.
-            let is_flag = self.moves(&up.spot, None) == Some(Move::Up);
-            let level = self.raises(&up.spot);
+            let is_flag = self.moves(up, None) == Some(Move::Up);
+            let level = self.raises(up);
             if !is_flag && level.is_none() {
                 continue;
             }
@@ -101,7 +133,8 @@ impl Looking<'_> {
         let is_down = |down: &Access| {
             down.is_write
                 && self.variable(down) == Some(claim.mark)
-                && !matches!(self.moves(&down.spot, claim.raised), Some(Move::Up | Move::Beside))
+                && self.is_meant(down)
+                && !matches!(self.moves(down, claim.raised), Some(Move::Up | Move::Beside))
         };
         let is_down_before = |down: &Access| is_down(down) && self.leads_to(down, access, &[claim.up.event], MAX_DEPTH);
         // Of the two ways on from a step, the one on which the mark is taken down is that of who has got it.
@@ -138,19 +171,33 @@ impl Looking<'_> {
         if first.event != second.event || !first.held.intersection(second.held).is_empty() {
             return false;
         }
-        // Both are done by one call.
-        let Action::Call { kind, method, .. } = &outline.events[first.event.index()].action else { return true };
-        let targets = self.whole.calls.targets(self.whole.program, *kind, *method);
+        // Both are done by a function that one call is given, or by what it calls.
+        let Action::Call { kind, method, arguments } = &outline.events[first.event.index()].action else { return true };
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let targets = calls.targets(program, *kind, *method);
         let ([target], true) = (targets.known(), depth > 0) else { return true };
-        let Some(there) = Looking::at(self.whole, *target) else { return true };
-        let at = |spot: Spot| there.summary.accesses.iter().filter(move |access| access.spot == spot);
-        let is_seen = at(first.spot).next().is_some() && at(second.spot).next().is_some();
-        !is_seen || at(first.spot).any(|one| at(second.spot).any(|other| there.leads_to(one, other, &[], depth - 1)))
+        let lambdas = arguments.iter().flat_map(|argument| &argument.objects).filter_map(|object| match object {
+            Object::Event(made) => match &outline.events[made.index()].action {
+                Action::Lambda { method, .. } => calls.lambda_targets(program, *method).known().first().copied(),
+                _ => None,
+            },
+            _ => None,
+        });
+        let mut seen = lambdas.chain([*target]).filter_map(|inner| {
+            let there = Looking::at(self.whole, inner)?;
+            let accesses = there.summary.accesses.iter();
+            let at = |spot: Spot| accesses.clone().filter(move |access| access.spot == spot);
+            let is_seen = at(first.spot).next().is_some() && at(second.spot).next().is_some();
+            is_seen.then(|| {
+                at(first.spot).any(|one| at(second.spot).any(|other| there.leads_to(one, other, &[], depth - 1)))
+            })
+        });
+        seen.next().unwrap_or(true)
     }
 
     /// Whether a write of a mark puts it up, or takes it down where it was put up because it was down.
     fn is_by_rule(&self, place: &Place, made: &Claim<'_>) -> bool {
-        self.is_by(place, |there, write| match there.moves(&write.spot, made.raised) {
+        self.is_by(place, |there, write| match there.moves(write, made.raised) {
             // Who has put it up before is as alone as before.
             Some(Move::Up | Move::Beside) => true,
             Some(Move::Down) => there.claims().iter().any(|claim| {
@@ -162,16 +209,17 @@ impl Looking<'_> {
         })
     }
 
-    /// Whether a write is done under a claim to a mark.
-    fn is_by_claimant(&self, place: &Place, mark: Variable) -> bool {
+    /// Whether a write is done under the same claim: to the mark, and in the same state of it.
+    fn is_by_claimant(&self, place: &Place, made: &Claim<'_>) -> bool {
+        let is_same = |claim: &Claim<'_>| claim.mark == made.mark && claim.raised == made.raised;
         self.is_by(place, |there, write| {
-            there.claims().iter().any(|claim| claim.mark == mark && there.is_held_at(claim, write))
+            there.claims().iter().any(|claim| is_same(claim) && there.is_held_at(claim, write))
         })
     }
 
     /// Whether it holds of a write where it is done, or wherever its method is called.
-    fn is_by(&self, place: &Place, holds: impl Fn(&Looking<'_>, &Access) -> bool) -> bool {
-        let Some(there) = Looking::at(self.whole, place.method) else { return false };
+    pub(super) fn is_by(&self, place: &Place, holds: impl Fn(&Looking<'_>, &Access) -> bool) -> bool {
+        let Some(there) = Looking::anywhere(self.whole, place.method) else { return false };
         let write = there.access(place.access);
         holds(&there, write) || there.is_by_callers(write.spot, &holds, MAX_DEPTH)
     }
@@ -182,12 +230,38 @@ impl Looking<'_> {
             && !callers.is_empty()
             && !self.whole.threads().is_from_outside(self.method)
             && callers.iter().all(|caller| {
-                Looking::at(self.whole, *caller).is_some_and(|there| {
-                    let mut writes = there.summary.accesses.iter().filter(|access| access.spot == spot).peekable();
-                    writes.peek().is_some()
-                        && (writes.all(|write| holds(&there, write)) || there.is_by_callers(spot, holds, depth - 1))
+                Looking::anywhere(self.whole, *caller).is_some_and(|there| {
+                    let writes = there.accesses_at(spot, self.method);
+                    !writes.is_empty()
+                        && (writes.iter().all(|write| holds(&there, write))
+                            || there.is_by_callers(spot, holds, depth - 1))
                 })
             })
+    }
+
+    /// The accesses that a method does at a place. Of several methods that one call may lead to, the one is meant that is
+    /// given an object which this method has a name for. What is done by the task that a callee is, is done where it starts.
+    fn accesses_at(&self, spot: Spot, callee: MethodId) -> Vec<&Access> {
+        let is_task = self.whole.threads().entries().iter().any(|entry| entry.method == Some(callee));
+        let all = self.summary.accesses.iter().filter(|access| access.spot == spot && self.is_meant(access));
+        all.filter(|access| self.is_start(access.event) == is_task).collect()
+    }
+
+    /// Whether an event starts a task, or makes something that will.
+    pub(super) fn is_start(&self, event: EventId) -> bool {
+        let outline = self.whole.summaries.outline(self.method);
+        match outline.map(|outline| &outline.events[event.index()].action) {
+            Some(Action::Call { method, .. }) => {
+                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
+            }
+            _ => false,
+        }
+    }
+
+    fn is_meant(&self, access: &Access) -> bool {
+        let is_named = |one: &Access| one.spot == access.spot && one.event == access.event && !one.base.is_unknown();
+        !access.base.is_unknown() || !self.summary.accesses.iter().any(is_named)
     }
 
     /// Whether a mark is one of the object that something belongs to, or there is one mark for all.

@@ -128,7 +128,7 @@ impl Looking<'_> {
     /// Whether a write is done because of what was there, by its method or by all who call it.
     pub(super) fn asks_first(&self, place: &Place, variable: Variable) -> bool {
         let whole = self.whole;
-        let Some(there) = Looking::at(whole, place.method) else { return false };
+        let Some(there) = Looking::anywhere(whole, place.method) else { return false };
         let write = there.access(place.access);
         let asks = |looking: &Looking<'_>| {
             let is_it = |access: &&Access| access.is_write && access.spot == write.spot;

@@ -41,16 +41,11 @@ pub(super) fn is_contended(
     };
     let here = threads.of_method(method);
     let at = At { method, event };
-    let outlines = whole.outlines();
     let gets_between = |process: EntryId, write: At, other: EntryId| {
         threads.overlap(process, other)
             && ![process, other].iter().any(|process| sharings.is_home(variable.field(), *process))
             && (process == other && !is_apart(process)
-                || process != other
-                    && threads.ordered(outlines, process, at, other).is_none()
-                    && threads.ordered(outlines, other, write, process).is_none()
-                    && !whole.is_latched(process, at, other, write)
-                    && !whole.is_latched(other, write, process, at))
+                || process != other && !are_ordered(whole, process, at, other, write))
     };
     let is_written_at = |write: At| {
         let others = threads.of_method(write.method);
@@ -90,6 +85,26 @@ pub(super) fn is_contended(
     let is_written = writes.any(|write| is_written_at(write.at) && matters(write.at));
     // The container may be written by whoever else has it.
     is_written || (part == Part::Contents && !here.is_empty() && !has_write(sharings.accesses(variable.field())))
+}
+
+/// Whether processes of two entries come to two places one after the other.
+fn are_ordered(whole: &Whole<'_>, process: EntryId, at: At, other: EntryId, there: At) -> bool {
+    let (threads, outlines) = (whole.threads(), whole.outlines());
+    threads.ordered(outlines, process, at, other).is_some()
+        || threads.ordered(outlines, other, there, process).is_some()
+        || whole.is_latched(process, at, other, there)
+        || whole.is_latched(other, there, process, at)
+}
+
+/// Whether two threads may be at two places at the same time.
+pub(super) fn may_meet(whole: &Whole<'_>, at: At, there: At) -> bool {
+    let threads = whole.threads();
+    let others = threads.of_method(there.method);
+    threads.of_method(at.method).iter().any(|process| {
+        others.iter().any(|other| {
+            threads.overlap(*process, *other) && (process == other || !are_ordered(whole, *process, at, *other, there))
+        })
+    })
 }
 
 /// Whether an element is written at a bad time, at a place where nothing but a summary tells whose element it is.

@@ -4,7 +4,7 @@
 use program::MethodId;
 use program::ir::Op;
 use program::outline::{Action, Condition, EventId, Origin, Outline};
-use program::summary::Spot;
+use program::summary::{Access, Spot};
 
 use super::claims::Claim;
 use super::rules::Looking;
@@ -27,12 +27,17 @@ enum Answer {
 impl Looking<'_> {
     /// Whether an event of the method only happens after a claim was granted.
     pub(super) fn is_granted(&self, claim: &Claim<'_>, event: EventId) -> bool {
+        self.is_granted_by(claim.up, event)
+    }
+
+    /// Whether an event only happens after a step has been taken by this thread, and by no other.
+    pub(super) fn is_granted_by(&self, step: &Access, event: EventId) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        let Some(answer) = self.answer(self.method, &claim.up.spot, claim.up.event, MAX_DEPTH) else { return false };
+        let Some(answer) = self.answer(self.method, &step.spot, step.event, MAX_DEPTH) else { return false };
         let block_of = |event: EventId| outline.events[event.index()].block as usize;
-        match block_of(event) == block_of(claim.up.event) {
-            true => answer == Answer::Return && claim.up.event < event,
-            false => granted(outline, claim.up.event, answer)[block_of(event)],
+        match block_of(event) == block_of(step.event) {
+            true => answer == Answer::Return && step.event < event,
+            false => granted(outline, step.event, answer)[block_of(event)],
         }
     }
 
@@ -45,6 +50,7 @@ impl Looking<'_> {
                 Action::Write { .. } => Some(Answer::Return),
                 Action::Call { method, .. } => match program.names.text(method.name) {
                     "add" | "compareAndSet" => Some(Answer::Yes),
+                    "replace" if program.names.text(method.descriptor).ends_with(")Z") => Some(Answer::Yes),
                     "getAndSet" if program.names.text(method.descriptor).ends_with(';') => Some(Answer::Nothing),
                     "getAndSet" => Some(Answer::No),
                     "putIfAbsent" => Some(Answer::Nothing),

@@ -3,8 +3,8 @@
 use location::MethodName;
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
-use program::outline::{Action, Argument, Event, EventId, Object, Origin, Source};
-use program::summary::{Access, AccessId, Root};
+use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline, Source};
+use program::summary::{Access, AccessId, Root, Spot};
 use program::{MethodId, Place, Variable};
 
 use super::idioms::comes_from;
@@ -14,7 +14,7 @@ use crate::threads::run_at_once;
 use crate::words::{called_at, operation};
 
 /// Calls further down than this are not looked into to see whether they only pause.
-const MAX_PAUSE: usize = 2;
+pub(super) const MAX_PAUSE: usize = 2;
 
 impl Looking<'_> {
     /// Whether it does no harm to do it twice: a flag that is only ever set, a set that gets what it has. Nothing else
@@ -261,14 +261,6 @@ impl Looking<'_> {
 
     /// A task that adds to what it finds takes along nothing of what was there when it was started.
     pub(super) fn is_begun_anew(&self, stale: &Stale, write: &Access) -> bool {
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        let starts = match &outline.events[write.event.index()].action {
-            Action::Call { method, .. } => {
-                let model = self.whole.calls.model(self.whole.program, *method, method.class);
-                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
-            }
-            _ => false,
-        };
         // What runs a function on what is there, or counts on from it.
         let finds = || {
             let called = called_at(self.whole, &write.spot);
@@ -281,7 +273,10 @@ impl Looking<'_> {
                         && model.revalidates.is_none()
             })
         };
-        starts && stale.variable == stale.written && self.access(stale.read).event != write.event && finds()
+        self.is_start(write.event)
+            && stale.variable == stale.written
+            && self.access(stale.read).event != write.event
+            && finds()
     }
 
     /// `if (log() != null) log().add(line);`: the same call on the same object, which does the second time what it would
@@ -301,8 +296,10 @@ impl Looking<'_> {
     /// `if (!map.containsKey(key)) map.putIfAbsent(key, new Entry());`: what is put only where there is nothing, and goes
     /// nowhere else, is there once, whoever has put it.
     pub(super) fn is_left_to_first(&self, stale: &Stale, write: &Access) -> bool {
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        let Action::Call { method, arguments, .. } = &outline.events[write.event.index()].action else { return false };
+        let Some((outline, putting)) = self.place_of(&write.spot) else { return false };
+        let Action::Call { method, arguments, .. } = &outline.events[putting.index()].action else { return false };
+        // A method may do it, if it does nothing else.
+        let is_all = |access: &Access| !access.is_write || access.event != write.event || access.spot == write.spot;
         let model = self.whole.calls.model(self.whole.program, *method, method.class);
         let is_refused =
             model.is_some_and(|model| model.key.is_some() && model.revalidates == Some(Revalidation::ByResult));
@@ -316,9 +313,9 @@ impl Looking<'_> {
         let is_elsewhere = outline.events.iter().enumerate().any(|(index, event)| match &event.action {
             Action::Call { kind, arguments, .. } => {
                 // Its constructor has it first, and it may be filled before it is put.
-                let is_before = !outline.may_follow(write.event, EventId(index as u32));
+                let is_before = !outline.may_follow(putting, EventId(index as u32));
                 let is_own = (*kind == CallKind::Special || is_before) && arguments.first().is_some_and(has);
-                index != write.event.index() && arguments.iter().skip(usize::from(is_own)).any(has)
+                index != putting.index() && arguments.iter().skip(usize::from(is_own)).any(has)
             }
             Action::Write { stored, .. } => has(stored),
             Action::Lambda { arguments, .. } => arguments.iter().any(has),
@@ -328,6 +325,7 @@ impl Looking<'_> {
         stale.how == Use::Decides
             && stale.variable == stale.written
             && is_refused
+            && self.summary.accesses.iter().all(is_all)
             && !self.is_looked_for(stale, write)
             && is_known
             && !write.is_removal
@@ -337,6 +335,14 @@ impl Looking<'_> {
             && !outline.returned.iter().any(is_it)
             && !asked.chain(&outline.result).any(comes_of)
             && (matches!(put.objects.as_slice(), [Object::New { .. }]) || !self.does_more(stale, write))
+    }
+
+    /// The event at a place, and the outline of its method.
+    fn place_of(&self, spot: &Spot) -> Option<(&Outline, EventId)> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        let index = outline.events.iter().position(|event| event.pc == spot.pc)?;
+        Some((outline, EventId(index as u32)))
     }
 
     /// Whether the old value is a key that is still there, because nobody ever removes one.
@@ -387,7 +393,7 @@ impl Looking<'_> {
     /// Whether everybody who writes the variable writes the same number.
     pub(super) fn is_one_way(&self, variable: Variable) -> bool {
         self.is_always_the_same(variable, |action| match action {
-            Action::Write { stored, .. } => number(&stored.objects),
+            Action::Write { stored, .. } => Some(stored),
             _ => None,
         })
     }
@@ -396,17 +402,18 @@ impl Looking<'_> {
     pub(super) fn is_set_one_way(&self, variable: Variable) -> bool {
         self.is_always_the_same(variable, |action| match action {
             Action::Call { method, arguments, .. } => match self.whole.program.names.text(method.name) {
-                "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => number(&arguments.get(1)?.objects),
+                "set" | "setRelease" | "setPlain" | "setOpaque" | "lazySet" => arguments.get(1),
                 _ => None,
             },
             _ => None,
         })
     }
 
-    fn is_always_the_same(&self, variable: Variable, written: impl Fn(&Action) -> Option<i32>) -> bool {
+    fn is_always_the_same(&self, variable: Variable, written: impl Fn(&Action) -> Option<&Argument>) -> bool {
         let number = |place: &Place| {
             let event = self.whole.summaries.summary(place.method)?.accesses[place.access.index()].event;
-            written(&self.whole.summaries.outline(place.method)?.events.get(event.index())?.action)
+            let action = &self.whole.summaries.outline(place.method)?.events.get(event.index())?.action;
+            self.whole.number(place.method, written(action)?)
         };
         let mut numbers = self.whole.variables.writers(variable).iter().map(number);
         let Some(Some(first)) = numbers.next() else { return false };
@@ -452,7 +459,7 @@ impl Looking<'_> {
 
 impl Looking<'_> {
     /// Whether a call does nothing but let time pass.
-    fn only_pauses(&self, kind: CallKind, called: MethodName, depth: usize) -> bool {
+    pub(super) fn only_pauses(&self, kind: CallKind, called: MethodName, depth: usize) -> bool {
         let program = self.whole.program;
         let targets = self.whole.calls.targets(program, kind, called);
         let is_pause = |method: MethodName| {
@@ -475,13 +482,5 @@ impl Looking<'_> {
                 })
         };
         depth > 0 && !targets.known().is_empty() && targets.known().iter().all(is_one)
-    }
-}
-
-/// The number that a value always is.
-fn number(objects: &[Object]) -> Option<i32> {
-    match objects {
-        [Object::Int(number)] => Some(*number),
-        _ => None,
     }
 }

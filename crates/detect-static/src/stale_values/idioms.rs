@@ -37,6 +37,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_of_what_was_taken(stale, write)
         || looking.is_marked_where_found(stale, write)
         || looking.is_under_claim(stale, write)
+        || looking.is_owners_entry(stale, write)
 }
 
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {

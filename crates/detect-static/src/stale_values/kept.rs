@@ -151,6 +151,13 @@ impl Looking<'_> {
             Start::New(register) if access.base.steps.is_empty() => {
                 !self.whole.release().is_let_out(self.method, register, access.event)
             }
+            Start::Result(call)
+                if access.base.steps.is_empty()
+                    && self.whole.owned().is_made_for_caller(self.method, call)
+                    && !self.whole.release().is_passed_on(self.method, &[call], access.event) =>
+            {
+                true
+            }
             _ => match self.variable(access) {
                 Some(Variable::Field(field)) => {
                     !self.whole.summaries.holdings.is_handled(field)

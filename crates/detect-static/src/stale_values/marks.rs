@@ -1,11 +1,17 @@
 //! What writes do to marks: they put them up, take them down, or leave them where they were.
 
+use std::borrow::Cow;
+
 use location::{ClassName, FieldName};
+use program::MethodId;
 use program::model::State;
 use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin, Outline, Start};
-use program::summary::Spot;
+use program::summary::{Access, Spot};
 
 use super::rules::Looking;
+
+/// What is handed on more often than this is not followed.
+const MAX_DEPTH: usize = 3;
 
 /// What a write does to a mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,11 +32,63 @@ pub(super) enum Level {
 impl Looking<'_> {
     /// What a write does to what may be a mark: a flag, or an atomic that goes from one constant to another. A mark of many
     /// states is up in one of them, `raised`, and down in all others.
-    pub(super) fn moves(&self, spot: &Spot, raised: Option<Level>) -> Option<Move> {
-        let action = &self.event_at(spot)?.action;
+    pub(super) fn moves(&self, write: &Access, raised: Option<Level>) -> Option<Move> {
+        let action = &self.told_at(write, self.event_at(&write.spot)?);
         match raised {
             Some(raised) => self.moves_level(action, raised),
             None => self.moves_flag(action),
+        }
+    }
+
+    /// What an access does, with what the method that has it is given on the way from here:
+    /// `boolean move(State from, State to) { return state.compareAndSet(from, to); }`.
+    fn told_at<'e>(&self, access: &Access, event: &'e Event) -> Cow<'e, Action> {
+        let mut action = Cow::Borrowed(&event.action);
+        let given = |argument: &Argument| match (argument.name.start, &*argument.name.steps) {
+            (Start::Parameter(position), []) => {
+                self.handed(self.method, access.event, &access.spot, position, MAX_DEPTH).cloned()
+            }
+            _ => None,
+        };
+        match &event.action {
+            Action::Write { stored, .. } => {
+                if let Some(told) = given(stored)
+                    && let Action::Write { stored, .. } = action.to_mut()
+                {
+                    **stored = told;
+                }
+            }
+            Action::Call { arguments, .. } => {
+                for (index, argument) in arguments.iter().enumerate().skip(1) {
+                    if let Some(told) = given(argument)
+                        && let Action::Call { arguments, .. } = action.to_mut()
+                    {
+                        arguments[index] = told;
+                    }
+                }
+            }
+            _ => {}
+        }
+        action
+    }
+
+    /// What an event of a method hands to the method that has an access, which it leads to.
+    fn handed(&self, method: MethodId, event: EventId, spot: &Spot, position: u16, depth: usize) -> Option<&Argument> {
+        let outline = self.whole.summaries.outline(method)?;
+        let Action::Call { kind, method: called, arguments } = &outline.events.get(event.index())?.action else {
+            return None;
+        };
+        let targets = self.whole.calls.targets(self.whole.program, *kind, *called);
+        let ([target], true) = (targets.known(), depth > 0) else { return None };
+        if self.whole.program.method_name(*target) == spot.method {
+            return arguments.get(usize::from(position));
+        }
+        let mut on = self.whole.summaries.summary(*target)?.accesses.iter().filter(|access| access.spot == *spot);
+        let (Some(next), None) = (on.next(), on.next()) else { return None };
+        let told = self.handed(*target, next.event, spot, position, depth - 1)?;
+        match (told.name.start, &*told.name.steps) {
+            (Start::Parameter(position), []) => arguments.get(usize::from(position)),
+            _ => Some(told),
         }
     }
 
@@ -103,11 +161,11 @@ impl Looking<'_> {
     }
 
     /// The state that a write brings a mark of many states to, if the write happens only where it was in another one.
-    pub(super) fn raises(&self, spot: &Spot) -> Option<Level> {
-        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
+    pub(super) fn raises(&self, write: &Access) -> Option<Level> {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, write.spot.method)?;
         let outline = self.whole.summaries.outline(method)?;
-        let (number, event) = outline.events.iter().enumerate().find(|(_, event)| event.pc == spot.pc)?;
-        match &event.action {
+        let (number, event) = outline.events.iter().enumerate().find(|(_, event)| event.pc == write.spot.pc)?;
+        match &*self.told_at(write, event) {
             Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
                 let raised = self.level(stored)?;
                 self.is_asked_before(outline, EventId(number as u32), *field, raised).then_some(raised)

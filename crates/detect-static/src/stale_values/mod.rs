@@ -22,6 +22,7 @@ mod compared;
 mod contention;
 mod counted;
 mod covered;
+mod exchanged;
 mod explain;
 mod functions;
 mod granted;

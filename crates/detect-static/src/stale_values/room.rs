@@ -1,7 +1,7 @@
 //! Room that is made before something is put: `if (table.size() >= LIMIT) table.remove(oldest); table.put(key, value);`. What
 //! is put is put either way, so that no branch decides it; but it counts on the room, which another one may have taken.
 
-use program::outline::EventId;
+use program::outline::{EventId, Origin, Outline, Source};
 use program::summary::{Access, AccessId};
 
 use super::idioms::comes_from;
@@ -61,6 +61,29 @@ impl Looking<'_> {
             }
         }
         found
+    }
+
+    /// `if (queue.remainingCapacity() >= set.size()) for (Item item : set) queue.offer(item);`: there was room for all of them,
+    /// and what one of them is told comes when others are in.
+    pub(super) fn is_for_several(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = self.access(stale.read);
+        let asking = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method);
+        let asking = asking.and_then(|method| self.whole.summaries.outline(method));
+        // How many there are to be is no constant.
+        let is_weighed = |asking: &Outline| {
+            let asked = asking.events.iter().position(|event| event.pc == read.spot.pc);
+            let is_it =
+                |source: &Source| asked.is_some_and(|asked| source.origin == Origin::Event(EventId(asked as u32)));
+            let by_size =
+                asking.conditions.iter().filter(|condition| condition.is_by_size && condition.sides.is_some());
+            by_size.flat_map(|condition| &condition.sources).any(is_it)
+        };
+        operation(self.whole, &read.spot) == Some("remainingCapacity")
+            && self.way_of(write) == Some(Way::Up)
+            && outline.events[write.event.index()].in_loop
+            && !outline.may_follow(write.event, read.event)
+            && asking.is_some_and(is_weighed)
     }
 
     /// Whether something is put for which room was made, and is put either way.

@@ -5,7 +5,7 @@ use std::cell::LazyCell;
 use program::model::State;
 use program::outline::{Member, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary, SummarySection};
-use program::thread::EntryId;
+use program::thread::{At, EntryId};
 use program::{LockKind, MethodId, Place, Variable, Whole};
 
 use super::orphaned::Dropped;
@@ -67,7 +67,8 @@ pub(super) enum Standing {
     Weak,
     /// It would be a mistake if they could, which the code speaks against.
     Doubtful,
-    /// The same, and a run could not tell: locks keep threads out that use the same key, and no event says which key.
+    /// The same, and a run could not tell: locks keep threads out that use the same key, and no event says which key; or
+    /// others may get in between, and what they write leaves it right.
     Excluded,
 }
 
@@ -128,7 +129,12 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
 impl<'l> Looking<'l> {
     /// The method, if it goes through sections.
     pub(super) fn at(whole: &'l Whole<'l>, method: MethodId) -> Option<Looking<'l>> {
-        let summary = whole.summaries.summary(method).filter(|summary| !summary.sections.is_empty())?;
+        Looking::anywhere(whole, method).filter(|looking| !looking.summary.sections.is_empty())
+    }
+
+    /// The method, whether it goes through sections or leaves them to its callers.
+    pub(super) fn anywhere(whole: &'l Whole<'l>, method: MethodId) -> Option<Looking<'l>> {
+        let summary = whole.summaries.summary(method)?;
         Some(Looking { whole, method, summary, is_narrow: false })
     }
 }
@@ -188,7 +194,9 @@ impl Looking<'_> {
                     if self.is_narrow && self.variable(self.access(read)) != Some(written) {
                         continue;
                     }
-                    let Some(variable) = self.shared(self.access(read)) else { continue };
+                    // A walk that ends where it ends says nothing.
+                    let of_each = || if number == 1 { self.one_of_each(self.access(read)) } else { None };
+                    let Some(variable) = self.shared(self.access(read)).or_else(of_each) else { continue };
                     // What is to be removed is not what is written, and only matters if something else is done with it.
                     let is_address = || write.address.iter().any(|address| address.root == influence.root);
                     let is_removed = how == Use::Written && write.is_removal && is_address();
@@ -229,6 +237,7 @@ impl Looking<'_> {
         found.extend(self.stepped());
         found.extend(self.counted());
         found.extend(self.made_room());
+        found.extend(self.exchanged());
         found
     }
 
@@ -335,6 +344,17 @@ impl Looking<'_> {
         around.iter()
     }
 
+    /// The variable of an access to one object after the other, none of which has a name here, each under a lock of its own.
+    fn one_of_each(&self, access: &Access) -> Option<Variable> {
+        let is_locked = |section: usize| self.summary.sections[section].kind != LockKind::Own;
+        let is_it = access.is_of_each
+            && access.base.is_unknown()
+            && matches!(access.member, Member::Field(_))
+            && !access.held.is_empty()
+            && access.held.iter().all(is_locked);
+        is_it.then(|| self.variable(access)).flatten()
+    }
+
     /// Where all elements are asked about what then one of them becomes, each under a lock of its own: who does the same
     /// with another element at that time goes by what this one is about to change.
     fn asked_of_each(&self, how: Use, read: AccessId, write: &Access, influence: &Influence) -> Option<(usize, usize)> {
@@ -382,8 +402,12 @@ impl Looking<'_> {
     fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
         if !self.is_exposed(stale) {
             let is_by_key = !self.access(stale.read).keys.is_empty();
-            let is_kept_apart = || self.is_covered(stale, &self.cover()) || self.is_exposed_to(stale, |_| false);
-            if is_by_key && is_kept_apart() { Standing::Excluded } else { Standing::Doubtful }
+            let is_kept_apart = || {
+                self.is_covered(stale, &self.cover())
+                    || self.is_exposed_to(stale, |_| false, |at| !self.leaves_right(stale, at))
+            };
+            let is_right = || self.is_exposed_to(stale, self.is_apart(stale), |_| true);
+            if is_by_key && is_kept_apart() || is_right() { Standing::Excluded } else { Standing::Doubtful }
         } else if self.is_weak(stale, is_skewed) {
             Standing::Weak
         } else {
@@ -393,12 +417,18 @@ impl Looking<'_> {
 
     /// Whether another thread can get in between, by what the code says of locks and threads.
     fn is_exposed(&self, stale: &Stale) -> bool {
-        let read = self.access(stale.read).spot;
-        self.is_exposed_to(stale, |process| self.whole.keeps_to_own_part(process, stale.variable, read))
+        self.is_exposed_to(stale, self.is_apart(stale), |at| !self.leaves_right(stale, at))
     }
 
-    /// The same, where `is_apart` tells of which entries the processes keep to parts that are each one's own.
-    fn is_exposed_to(&self, stale: &Stale, is_apart: impl Fn(EntryId) -> bool) -> bool {
+    /// Tells of which entries the processes keep to parts of a variable that are each one's own.
+    fn is_apart(&self, stale: &Stale) -> impl Fn(EntryId) -> bool {
+        let (variable, read) = (stale.variable, self.access(stale.read).spot);
+        move |process| self.whole.keeps_to_own_part(process, variable, read)
+    }
+
+    /// The same, where `is_apart` tells of which entries the processes keep to parts that are each one's own, and `matters`
+    /// which writes do any harm.
+    fn is_exposed_to(&self, stale: &Stale, is_apart: impl Fn(EntryId) -> bool, matters: impl Fn(At) -> bool) -> bool {
         !self.is_covered(stale, &self.cover())
             && !self.is_under_given_lock(stale)
             && !is_owned(self.whole, self.method, self.access(stale.read))
@@ -410,7 +440,7 @@ impl Looking<'_> {
                 stale.variable,
                 is_of_this(&self.access(stale.read).base, stale.variable),
                 is_apart,
-                |at| !self.leaves_right(stale, at),
+                matters,
             )
     }
 
@@ -430,11 +460,14 @@ impl Looking<'_> {
     /// one with the older data may come last.
     fn is_derived(&self, stale: &Stale) -> bool {
         let is_made_of_it = |place: &Place| {
-            let Some(looking) = Looking::at(self.whole, place.method) else { return false };
-            let write = &looking.summary.accesses[place.access.index()];
-            write.value.iter().any(|influence| match influence.root {
-                Root::Access(read) => looking.variable(looking.access(read)) == Some(stale.variable),
-                Root::Parameter(_) => false,
+            self.is_by(place, |looking, write| {
+                // What is given to a method to store takes the place of the whole, and an element of its own only.
+                let is_whole = matches!(write.member, Member::Field(_) | Member::Static(_));
+                (is_whole || looking.method == place.method)
+                    && write.value.iter().any(|influence| match influence.root {
+                        Root::Access(read) => looking.variable(looking.access(read)) == Some(stale.variable),
+                        Root::Parameter(_) => false,
+                    })
             })
         };
         let changes = |method: MethodId| {

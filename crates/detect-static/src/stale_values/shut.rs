@@ -64,7 +64,7 @@ impl Looking<'_> {
                     && outline.may_follow(set.event, all.event)
                     && let Some(variable) = self.variable(set)
                 {
-                    found.push((variable, container, self.moves(&set.spot, None) == Some(Move::Up)));
+                    found.push((variable, container, self.moves(set, None) == Some(Move::Up)));
                 }
             }
         }

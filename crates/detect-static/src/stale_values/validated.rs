@@ -48,6 +48,7 @@ impl Looking<'_> {
                 && (read.is_keyed || !write.is_keyed)
                 && !self.is_relied_on_before(stale, write)
                 && !self.is_waited_for(stale, write)
+                && !self.is_for_several(stale, write)
                 && !self.is_missed(stale, write)
                 && !self.is_judged_by_content(stale, write)
                 && !self.is_judged_by_value(stale, write)

@@ -9,6 +9,7 @@ use program::summary::{Access, Influence, Root};
 use program::thread::At;
 use program::{MethodId, Place};
 
+use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use crate::threads::run_at_once;
 use crate::words::operation;
@@ -105,9 +106,17 @@ impl Looking<'_> {
             && !stale.is_waited()
             && self.is_move(write)
             && !self.is_moved_by_old_value(stale, at);
+        // `if (found > 0) { book(found); count.addAndGet(-found); }`: just what was seen is taken, and others only add.
+        let is_of_seen = stale.how == Use::Decides
+            && stale.variable == stale.written
+            && !stale.is_waited()
+            && write.member == Member::State(State::Value)
+            && comes_from(&write.value, stale.read)
+            && self.is_move(write);
         let is_right = |there: &Looking<'_>, other: &Access| {
             way.is_some_and(|way| self.way_of(other).is_some_and(|other| other != way))
                 || is_move && there.is_move(other)
+                || is_of_seen && (self.way_of(other) == Some(Way::Up) || other.spot == write.spot)
         };
         // Who gets at it by way of a getter, too.
         let is_wronged = self.whole.variables.writers(stale.variable).iter().any(|place| {

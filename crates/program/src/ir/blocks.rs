@@ -11,6 +11,7 @@
 //! code looks as if the comparison had been asked.
 
 use classfile::{Against, Arithmetic, Code, Condition, Constant, Error, Kind, Operation};
+use location::{ClassName, Names};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -44,8 +45,8 @@ pub(super) struct Blocks {
     pub(super) list: Vec<RawBlock>,
 }
 
-pub(super) fn discover(code: &Code) -> Result<Blocks, Error> {
-    let mut discovery = Discovery::new(code)?;
+pub(super) fn discover(code: &Code, names: &Names) -> Result<Blocks, Error> {
+    let mut discovery = Discovery::new(code, names)?;
     discovery.block_at(0, 0)?;
     let mut next = 0;
     while next < discovery.keys.len() {
@@ -76,6 +77,7 @@ fn with_entry(mut list: Vec<RawBlock>) -> Vec<RawBlock> {
 
 struct Discovery<'c> {
     code: &'c Code,
+    names: &'c Names,
     /// Instruction at an offset, or `u32::MAX`.
     at: Vec<u32>,
     leaders: Vec<bool>,
@@ -90,7 +92,7 @@ struct Discovery<'c> {
 }
 
 impl<'c> Discovery<'c> {
-    fn new(code: &'c Code) -> Result<Discovery<'c>, Error> {
+    fn new(code: &'c Code, names: &'c Names) -> Result<Discovery<'c>, Error> {
         let Some(last) = code.instructions.last() else {
             return Err(Error::BadCode { pc: 0, reason: "the code is empty" });
         };
@@ -100,6 +102,7 @@ impl<'c> Discovery<'c> {
         }
         let mut discovery = Discovery {
             code,
+            names,
             at,
             leaders: vec![false; code.instructions.len()],
             keys: Vec::new(),
@@ -138,6 +141,14 @@ impl<'c> Discovery<'c> {
             }
             let target = self.index(handler.handler, handler.handler)?;
             self.leaders[target] = true;
+            if self.is_from_outside(handler.catches) {
+                for index in start..end {
+                    let is_call = matches!(self.code.instructions[index].operation, Operation::Call(..));
+                    if is_call && self.may_throw(&self.code.instructions[index].operation, handler.catches) {
+                        self.leaders.get_mut(index + 1).into_iter().for_each(|leader| *leader = true);
+                    }
+                }
+            }
             protected[start] += 1;
             protected[end] -= 1;
         }
@@ -267,7 +278,10 @@ impl<'c> Discovery<'c> {
         if code.instructions[leader..end].iter().any(|instruction| throws(&instruction.operation)) {
             let pc = code.instructions[leader].pc;
             for handler in &code.handlers {
-                if (handler.start..handler.end).contains(&pc) {
+                let mut inside = code.instructions[leader..end].iter();
+                if (handler.start..handler.end).contains(&pc)
+                    && inside.any(|instruction| self.may_throw(&instruction.operation, handler.catches))
+                {
                     let target = self.block_at_pc(pc, handler.handler, context)?;
                     if !handlers.contains(&target) {
                         handlers.push(target);
@@ -279,6 +293,22 @@ impl<'c> Discovery<'c> {
             }
         }
         Ok(RawBlock { first: leader, end, successors, handlers })
+    }
+
+    /// Whether an instruction may throw what a handler catches.
+    fn may_throw(&self, operation: &Operation, catches: Option<ClassName>) -> bool {
+        match operation {
+            _ if !self.is_from_outside(catches) => throws(operation),
+            Operation::Call(_, method) => !is_of_memory(self.names.text(method.class.0)),
+            Operation::CallDynamic(_) | Operation::Throw => true,
+            _ => false,
+        }
+    }
+
+    /// Whether a handler is for what goes wrong outside the program. Only calls tell of that, but none of containers and of
+    /// what threads share; so the code after such a call does not lead to the handler.
+    fn is_from_outside(&self, catches: Option<ClassName>) -> bool {
+        catches.is_some_and(|class| matches!(self.names.text(class.0), "java/io/IOException" | "java/sql/SQLException"))
     }
 
     fn fall_through(&mut self, index: usize, pc: u32, context: Context) -> Result<usize, Error> {
@@ -327,6 +357,17 @@ impl<'c> Discovery<'c> {
 
 fn runs_off(pc: u32) -> Error {
     Error::BadCode { pc, reason: "control runs off the end of the code" }
+}
+
+/// Whether the methods of a class only deal with what is in memory.
+fn is_of_memory(class: &str) -> bool {
+    let of_threads = class.strip_prefix("java/util/concurrent/").is_some_and(|name| name != "Callable");
+    let of_containers = class.strip_prefix("java/util/").is_some_and(|name| {
+        ["Collection", "Deque", "Iterator", "List", "Map", "Queue", "Set", "Optional"]
+            .iter()
+            .any(|kind| name.ends_with(kind))
+    });
+    of_threads || of_containers
 }
 
 /// As [`super::can_throw`], before translation.

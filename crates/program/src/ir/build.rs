@@ -26,7 +26,7 @@ pub struct Source<'s> {
 
 /// Translates the code of one method.
 pub fn build(source: Source<'_>, code: &Code, names: &Names) -> Result<Body, Error> {
-    let blocks = discover(code)?;
+    let blocks = discover(code, names)?;
     if blocks.list.len().saturating_mul(usize::from(code.max_locals) + 1) > MAX_STATES {
         return Err(Error::BadCode { pc: 0, reason: "too complex: too many blocks and locals" });
     }

@@ -7,6 +7,7 @@ use super::holding::Holdings;
 use super::influences::{Gathering, Sets, SetsByThread};
 use super::inside::Put;
 use super::through::is_settled;
+use super::within::is_next;
 use super::{
     Access, AccessId, Comparisons, Extent, Handed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot,
     Summary, SummarySection, Waiting,
@@ -412,7 +413,7 @@ impl Composing<'_, '_> {
             is_keyed: false,
             keys: event.key.map(|key| self.settle_key(key)).into_iter().collect(),
             is_of_keys: false,
-            is_of_each: self.is_each(base, event),
+            is_of_each: self.is_each(base, event) || is_next(base, address, id, event),
             is_given: false,
             within: self.within(base),
             compared: if value.is_some() { self.compared(event) } else { Comparisons::default() },

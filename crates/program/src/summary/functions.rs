@@ -1,5 +1,7 @@
 //! Functions that a library call is given, and runs before it returns or as a task of their own.
 
+use std::borrow::Cow;
+
 use super::compose::Composing;
 use super::influences::Gathering;
 use super::instantiate::{Around, Outside};
@@ -129,6 +131,32 @@ impl Composing<'_, '_> {
         self.is_taken[at] = taken;
         self.element_of[at] = element;
         self.result_name[at] = name;
+    }
+
+    /// What a call is given of which its result may be made: who runs a task has no part in it, nor has the task but for what
+    /// it yields, where that is known.
+    pub(super) fn without_runner<'a>(
+        &self,
+        model: CallModel,
+        arguments: &'a [Argument],
+        skip: usize,
+    ) -> Cow<'a, [Argument]> {
+        let Some(model::Start { task, on, .. }) = model.starts else { return Cow::Borrowed(arguments) };
+        let is_runner = |index: usize| match on {
+            model::Runner::Receiver => index == 0 && skip > 0,
+            model::Runner::Argument(runner) => index == usize::from(runner) + skip,
+            _ => false,
+        };
+        let is_known = |argument: &Argument| {
+            let function = self.lambda(Some(argument));
+            function.is_some_and(|function| function.targets.iter().any(|target| (self.known)(*target).is_some()))
+        };
+        let is_task = |index: usize| match task {
+            model::Task::Argument(task) => index == usize::from(task) + skip && is_known(&arguments[index]),
+            _ => false,
+        };
+        let rest = arguments.iter().enumerate().filter(|(index, _)| !is_runner(*index) && !is_task(*index));
+        rest.map(|(_, argument)| argument.clone()).collect()
     }
 
     /// Whether a call gives a function keys and values.

@@ -9,6 +9,7 @@ use super::functions::Function;
 use super::influences::Gathering;
 use super::inside::is_local;
 use super::through::{Joined, Known, Through, mapped};
+use super::within::is_next;
 use super::{
     Access, Compared, Comparisons, Handed, Influences, Keys, MAX_SECTIONS, Root, Run, Summary, SummarySection,
 };
@@ -94,6 +95,10 @@ impl Composing<'_, '_> {
             self.is_taken[id.index()] = callee.hands_over;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
+            // What does more than one thing is no setter.
+            if callee.accesses.len() == 1 {
+                self.take_out_by_setter(id, event);
+            }
         }
     }
 
@@ -114,7 +119,7 @@ impl Composing<'_, '_> {
     }
 
     /// A callee's name from this method's side.
-    fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
+    pub(super) fn translate(&self, name: &Name, arguments: &[Argument]) -> Name {
         let start = match name.start {
             Start::Parameter(position) => match arguments.get(usize::from(position)) {
                 Some(argument) => self.settle(&argument.name),
@@ -274,10 +279,12 @@ impl Composing<'_, '_> {
             known: Known::default(),
             sets: std::mem::take(&mut self.sets),
         };
-        self.summary
-            .accesses
-            .reserve(callee.accesses.len().min(self.extent.accesses.saturating_sub(self.summary.accesses.len())));
-        let each: SmallVec<[bool; 4]> = arguments.iter().map(|argument| self.is_each(&argument.name, event)).collect();
+        let room = self.extent.accesses.saturating_sub(self.summary.accesses.len());
+        self.summary.accesses.reserve(callee.accesses.len().min(room));
+        let is_one_of_many = |argument: &Argument| {
+            self.is_each(&argument.name, event) || is_next(&argument.name, &argument.sources, id, event)
+        };
+        let each: SmallVec<[bool; 4]> = arguments.iter().map(is_one_of_many).collect();
         let is_each = |access: &Access| match access.base.start {
             Start::Parameter(position) => each.get(usize::from(position)).is_some_and(|each| *each),
             _ => false,

@@ -418,7 +418,7 @@ impl Composing<'_, '_> {
                 joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
             }
             Returns::FromState => read,
-            Returns::Fresh => joined(&read, &all(self, arguments)),
+            Returns::Fresh => joined(&read, &all(self, &self.without_runner(model, arguments, skip))),
             Returns::Receiver | Returns::View(_) => {
                 self.result_name[id.index()] = object;
                 all(self, &arguments[..skip.min(arguments.len())])

@@ -211,9 +211,12 @@ impl Access {
         }
     }
 
-    /// Whether the method has no name for what it touches.
-    pub(crate) fn is_nameless(&self) -> bool {
-        self.base.start == Start::Unknown && !matches!(self.member, Member::Static(_)) && self.within.is_none()
+    /// Whether the method has no name for what it touches, and does not go over all of its kind.
+    fn is_nameless(&self) -> bool {
+        self.base.start == Start::Unknown
+            && !matches!(self.member, Member::Static(_))
+            && self.within.is_none()
+            && !self.is_of_each
     }
 
     /// Whether it touches what a library container has.

@@ -2,9 +2,10 @@
 
 use location::MethodName;
 
-use super::compose::Composing;
+use super::compose::{Composing, extend};
+use super::{Influence, Root};
 use crate::model::{CallModel, Returns, Revalidation};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object};
 
 impl Composing<'_, '_> {
     /// Notes what a call of the library takes out: what it yields, or what an earlier call has found there.
@@ -59,17 +60,48 @@ impl Composing<'_, '_> {
         stored: &Argument,
     ) {
         let events = &self.outline.events;
+        let field = match member {
+            Member::Field(field) => Some(extend(self.settle(base), &[NameStep::Field(field)])),
+            _ => None,
+        };
         for index in (0..id.index()).rev() {
             let is_it = match &events[index].action {
                 // Whatever is there after a wait is something else.
                 Action::Wait(_) => break,
                 Action::Read { base: read, member: of, .. } => *of == member && read.same(base),
+                // A method may have read it.
+                Action::Call { .. } => match (&self.result_name[index], &field) {
+                    (Some(read), Some(field)) => read.same(field),
+                    _ => false,
+                },
                 _ => false,
             };
             let is_put_back = stored.objects.contains(&Object::Event(EventId(index as u32)));
             if is_it && !is_put_back && !events[index].held.intersection(event.held).is_empty() {
                 self.is_taken[index] = true;
             }
+        }
+    }
+
+    /// The same by a call of a method that does nothing but store what it is given.
+    pub(super) fn take_out_by_setter(&mut self, id: EventId, event: &Event) {
+        if let Some((base, member, stored)) = self.set_by(event) {
+            self.take_out_of_field(id, event, &base, member, stored);
+        }
+    }
+
+    /// The field that a call sets, and to what, if it does nothing else.
+    fn set_by<'e>(&self, event: &'e Event) -> Option<(Name, Member, &'e Argument)> {
+        let Action::Call { kind, method, arguments } = &event.action else { return None };
+        let targets = self.calls.targets(self.program, *kind, *method);
+        let [setter] = targets.known() else { return None };
+        match (self.known)(*setter)?.accesses.as_slice() {
+            [write] if write.is_write && matches!(write.member, Member::Field(_)) && write.control.is_empty() => {
+                let [Influence { root: Root::Parameter(position), .. }] = write.value.as_ref() else { return None };
+                let stored = arguments.get(usize::from(*position))?;
+                Some((self.translate(&write.base, arguments), write.member, stored))
+            }
+            _ => None,
         }
     }
 
@@ -133,17 +165,24 @@ impl Composing<'_, '_> {
     /// `taken = field; field = null; return taken;` in one section: what it returns is no longer what the field holds.
     pub(super) fn empties(&self) -> bool {
         let events = &self.outline.events;
-        let is_emptied = |read: &Event| {
-            let Action::Read { base, member, .. } = &read.action else { return false };
-            events.iter().any(|event| match &event.action {
-                Action::Write { base: emptied, member: of, stored, .. } => {
-                    of == member
-                        && emptied.same(base)
-                        && stored.objects.is_empty()
-                        && event.control == read.control
-                        && !event.held.intersection(read.held).is_empty()
-                }
-                _ => false,
+        let is_emptied = |index: usize| {
+            let read = &events[index];
+            events.iter().any(|event| {
+                let is_it = match (&event.action, &read.action) {
+                    (Action::Write { base: emptied, member: of, stored, .. }, Action::Read { base, member, .. }) => {
+                        of == member && emptied.same(base) && stored.objects.is_empty()
+                    }
+                    (Action::Call { .. }, Action::Read { .. } | Action::Call { .. }) => {
+                        match (self.set_by(event), &self.result_name[index]) {
+                            (Some((base, Member::Field(field), stored)), Some(read)) => {
+                                stored.objects.is_empty() && extend(base, &[NameStep::Field(field)]).same(read)
+                            }
+                            _ => false,
+                        }
+                    }
+                    _ => false,
+                };
+                is_it && event.control == read.control && !event.held.intersection(read.held).is_empty()
             })
         };
         self.hands_over()
@@ -151,7 +190,7 @@ impl Composing<'_, '_> {
                 .outline
                 .returned
                 .iter()
-                .all(|object| matches!(object, Object::Event(event) if is_emptied(&events[event.index()])))
+                .all(|object| matches!(object, Object::Event(event) if is_emptied(event.index())))
     }
 
     /// Whether an object that is made here gets anywhere but to its constructor and to the caller.

@@ -5,7 +5,7 @@ use location::MethodName;
 
 use super::compose::Composing;
 use crate::model::{CallModel, Returns, State, Target};
-use crate::outline::{Action, Argument, Event, Key, KeyStart, Name, NameStep, Object, Start};
+use crate::outline::{Action, Argument, Event, EventId, Key, KeyStart, Name, NameStep, Object, Origin, Sources, Start};
 use crate::variable::holder;
 
 impl Composing<'_, '_> {
@@ -81,4 +81,11 @@ impl Composing<'_, '_> {
             _ => self.within(object).or_else(|| self.within_given(arguments.first())),
         }
     }
+}
+
+/// Whether an event looks at one object after the other, each found by the look at the one before: `step = step.next()`.
+pub(super) fn is_next(object: &Name, sources: &Sources, id: EventId, event: &Event) -> bool {
+    event.in_loop
+        && matches!(object.start, Start::Local(_) | Start::Unknown)
+        && sources.iter().any(|source| source.origin == Origin::Event(id))
 }
