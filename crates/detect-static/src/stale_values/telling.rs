@@ -163,7 +163,7 @@ impl Looking<'_> {
         let is_glance = matches!(stale.variable, Variable::Field(_)) && self.is_unlocked(self.access(stale.read));
         self.is_mark(stale.variable)
             && !is_glance
-            && self.moves(&write.spot, None) == Some(Move::Up)
+            && self.moves(write, None) == Some(Move::Up)
             && !self.is_set_at_the_end(stale, write)
     }
 
