@@ -98,6 +98,11 @@ impl<'p> Ground<'p> {
         self.program.class_count() >= self.settings.large.unwrap_or(LARGE)
     }
 
+    /// How much summaries of all methods have.
+    fn extent(&self) -> Extent {
+        if self.is_large() { Extent::LARGE } else { Extent::SMALL }
+    }
+
     /// Whether threads that are not known may run a method: code that is not here calls it or has a part in what starts it.
     /// Of a large program that is so of all of it, unless somebody says that it is all there is: a server is called through
     /// the network, and by reflection, and which of its threads come to an object hardly shows.
@@ -188,7 +193,7 @@ impl<'p> Whole<'p> {
         let Summarised { atomic, matters } = ground.summarised();
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
         let summaries =
-            Summaries::of(ground.program, &ground.calls, outlines, captured, atomic, Extent::FAR, |method| {
+            Summaries::of(ground.program, &ground.calls, outlines, captured, atomic, ground.extent(), |method| {
                 matters[method.index()]
             });
         Whole::with(ground, summaries)
@@ -199,7 +204,7 @@ impl<'p> Whole<'p> {
         let ground = Arc::new(Ground::of(program, settings));
         let atomic = atomic_methods(program, &ground.calls, &ground.settings.atomic);
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
-        let summaries = Summaries::of(program, &ground.calls, outlines, captured, &atomic, Extent::FAR, |_| true);
+        let summaries = Summaries::of(program, &ground.calls, outlines, captured, &atomic, ground.extent(), |_| true);
         Whole::with(ground, summaries)
     }
 

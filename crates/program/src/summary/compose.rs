@@ -9,8 +9,8 @@ use super::inside::Put;
 use super::through::is_settled;
 use super::within::is_next;
 use super::{
-    Access, AccessId, Comparisons, Extent, Handed, Influence, Influences, MAX_ACCESSES, MAX_SECTIONS, Root, Spot,
-    Summary, SummarySection, Waiting,
+    Access, AccessId, Comparisons, Extent, Handed, Influence, Influences, MAX_SECTIONS, Root, Spot, Summary,
+    SummarySection, Waiting,
 };
 use crate::calls::Calls;
 use crate::captured::Local;
@@ -322,7 +322,7 @@ impl Composing<'_, '_> {
 
     /// Whether there is no room for another access; then something is being left out.
     pub(super) fn is_full(&mut self) -> bool {
-        let is_full = self.summary.accesses.len() == MAX_ACCESSES;
+        let is_full = self.summary.accesses.len() == self.extent.accesses;
         // A branch, and not `|=`: of that, a release build by rustc 1.95 makes code that says of all summaries that they
         // are cut.
         if is_full {
@@ -333,7 +333,7 @@ impl Composing<'_, '_> {
 
     /// The same of accesses of callees.
     pub(super) fn is_full_for_callees(&mut self) -> bool {
-        let is_full = self.summary.accesses.len() >= self.extent.accesses;
+        let is_full = self.summary.accesses.len() >= self.extent.callees;
         if is_full {
             self.summary.is_cut = true;
         }

@@ -226,7 +226,7 @@ impl Composing<'_, '_> {
         let own = outside.captured.unwrap_or(arguments.len());
         let mut given: SmallVec<[Influences; 8]> = arguments[..own].iter().map(given).collect();
         given.resize(arguments.len(), outside.rest.cloned().unwrap_or_default());
-        let is_full = self.summary.accesses.len() >= self.extent.accesses;
+        let is_full = self.summary.accesses.len() >= self.extent.callees;
         let mut sections: SmallVec<[Option<usize>; 16]> = SmallVec::with_capacity(callee.sections.len());
         if is_full && self.summary.sections.len() == MAX_SECTIONS && !callee.accesses.is_empty() {
             // Nothing of the callee has a place here.
@@ -279,7 +279,7 @@ impl Composing<'_, '_> {
             known: Known::default(),
             sets: std::mem::take(&mut self.sets),
         };
-        let room = self.extent.accesses.saturating_sub(self.summary.accesses.len());
+        let room = self.extent.callees.saturating_sub(self.summary.accesses.len());
         self.summary.accesses.reserve(callee.accesses.len().min(room));
         let is_one_of_many = |argument: &Argument| {
             self.is_each(&argument.name, event) || is_next(&argument.name, &argument.sources, id, event)

@@ -5,7 +5,7 @@
 //! itself) stays without a name. Made bottom-up over the components of the call graph; inside a component from what is
 //! known so far, a few rounds.
 //!
-//! Summaries are bounded: beyond [`MAX_SECTIONS`], [`MAX_ACCESSES`] or an [`Extent`] they are cut and say so.
+//! Summaries are bounded: beyond [`MAX_SECTIONS`] or an [`Extent`] they are cut and say so.
 
 mod compose;
 mod decide;
@@ -50,24 +50,28 @@ pub use summaries::Summaries;
 pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;
-pub const MAX_ACCESSES: usize = 96;
 
-/// How much of its callees a summary has.
+/// How much a summary has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Extent {
-    /// Where a summary has so many accesses, callees add none: what the method does itself is to have room.
+    /// Accesses in all, at most.
     pub accesses: usize,
-    /// Whether accesses that the callee itself has no name for are among them. They say which fields a section touches of
+    /// From how many on callees add none: what the method does itself is to have room.
+    pub callees: usize,
+    /// Whether accesses that a callee itself has no name for are among them. They say which fields a section touches of
     /// some object, and nothing more; of long chains of calls they are most of what there is.
     pub has_nameless: bool,
 }
 
 impl Extent {
     /// For single methods and what they call.
-    pub const NEAR: Extent = Extent { accesses: MAX_ACCESSES, has_nameless: true };
+    pub const NEAR: Extent = Extent { accesses: 96, callees: 96, has_nameless: true };
 
-    /// For the whole program.
-    pub const FAR: Extent = Extent { accesses: 48, has_nameless: false };
+    /// For all of a program of a few classes.
+    pub const SMALL: Extent = Extent { accesses: 144, callees: 96, has_nameless: true };
+
+    /// For all of a large program.
+    pub const LARGE: Extent = Extent { accesses: 96, callees: 48, has_nameless: false };
 }
 
 /// Number of an access in [`Summary::accesses`].

@@ -11,7 +11,7 @@ pub(super) struct Through<'t> {
     pub(super) given: &'t [Influences],
     /// Of parameters that are not among the arguments.
     pub(super) rest: &'t Influences,
-    pub(super) accesses: SmallVec<[Option<AccessId>; Extent::FAR.accesses]>,
+    pub(super) accesses: SmallVec<[Option<AccessId>; Extent::LARGE.callees]>,
     pub(super) sections: &'t [Option<usize>],
     pub(super) held: SectionSet,
     /// What the last sets have become: accesses that stand together mostly share theirs.
