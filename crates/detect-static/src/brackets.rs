@@ -6,8 +6,8 @@
 
 use location::MethodName;
 use program::ir::CallKind;
-use program::outline::{Action, Argument, EventId, Name, NameStep, Outline, SectionSet, Start};
-use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable, Whole};
+use program::outline::{Action, Argument, EventId, Outline, SectionSet, Start};
+use program::{LockKind, MethodId, Mode, Variable, Whole};
 
 /// Callers further up than this are not asked.
 const MAX_DEPTH: usize = 4;
@@ -63,10 +63,11 @@ fn is_around(
 /// has to be one of those.
 fn is_locked(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Option<Variable>) -> bool {
     let Some(outline) = whole.summaries.outline(method) else { return false };
-    let locks = |method: MethodId, outline: &Outline, held: SectionSet| -> Vec<Purpose> {
+    let cover = whole.cover();
+    let locks = |method: MethodId, outline: &Outline, held: SectionSet| -> Vec<_> {
         let sections = held.iter().filter_map(|section| outline.sections.get(section));
         let taken = sections.filter(|section| section.kind != LockKind::Own && section.mode == Mode::Exclusive);
-        taken.map(|section| purpose(whole, method, &section.lock)).collect()
+        taken.map(|section| cover.identity(method, &section.lock)).collect()
     };
     let held = locks(method, outline, outline.events[event.index()].held);
     let others = variable.map_or(&[][..], |variable| whole.variables.writers(variable)).iter();
@@ -75,26 +76,8 @@ fn is_locked(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Opti
         let write = whole.summaries.summary(place.method)?.accesses.get(place.access.index())?;
         Some(locks(place.method, outline, outline.events[write.event.index()].held))
     });
-    let taken: Vec<Purpose> = taken.flatten().collect();
+    let taken: Vec<_> = taken.flatten().collect();
     !held.is_empty() && (taken.is_empty() || held.iter().any(|lock| taken.contains(lock)))
-}
-
-/// What tells locks apart: the field that holds one, or the class whose objects are locked.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Purpose {
-    Field(Option<FieldId>),
-    Object(ClassId),
-    Other,
-}
-
-fn purpose(whole: &Whole<'_>, method: MethodId, lock: &Name) -> Purpose {
-    let program = whole.program;
-    match (lock.steps.last(), lock.start) {
-        (Some(NameStep::Field(field)), _) => Purpose::Field(program.resolve_field(*field)),
-        (None, Start::Static(field)) => Purpose::Field(program.resolve_field(field)),
-        (None, Start::Parameter(0)) => Purpose::Object(program.class_of(method)),
-        _ => Purpose::Other,
-    }
 }
 
 /// The calls of a method that may go to another one.

@@ -138,7 +138,7 @@ impl<'c> Cover<'c> {
     }
 
     /// What tells locks of different purposes apart: the field that holds the lock, or the class whose monitor it is.
-    fn identity(&self, method: MethodId, lock: &Name) -> Option<Result<FieldId, ClassName>> {
+    pub fn identity(&self, method: MethodId, lock: &Name) -> Option<Result<FieldId, ClassName>> {
         match (lock.steps.last(), lock.start) {
             (Some(NameStep::Field(field)), _) => self.program.resolve_field(*field).map(Ok),
             (None, Start::Static(field)) => self.program.resolve_field(field).map(Ok),

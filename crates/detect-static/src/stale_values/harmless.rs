@@ -3,8 +3,8 @@
 use location::MethodName;
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
-use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline, Source};
-use program::summary::{Access, AccessId, Root, Spot};
+use program::outline::{Action, Argument, Event, EventId, Object, Origin, Source};
+use program::summary::{Access, AccessId, Root};
 use program::{MethodId, Place, Variable};
 
 use super::idioms::comes_from;
@@ -335,14 +335,6 @@ impl Looking<'_> {
             && !outline.returned.iter().any(is_it)
             && !asked.chain(&outline.result).any(comes_of)
             && (matches!(put.objects.as_slice(), [Object::New { .. }]) || !self.does_more(stale, write))
-    }
-
-    /// The event at a place, and the outline of its method.
-    fn place_of(&self, spot: &Spot) -> Option<(&Outline, EventId)> {
-        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
-        let outline = self.whole.summaries.outline(method)?;
-        let index = outline.events.iter().position(|event| event.pc == spot.pc)?;
-        Some((outline, EventId(index as u32)))
     }
 
     /// Whether the old value is a key that is still there, because nobody ever removes one.

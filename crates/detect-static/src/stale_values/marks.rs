@@ -162,13 +162,11 @@ impl Looking<'_> {
 
     /// The state that a write brings a mark of many states to, if the write happens only where it was in another one.
     pub(super) fn raises(&self, write: &Access) -> Option<Level> {
-        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, write.spot.method)?;
-        let outline = self.whole.summaries.outline(method)?;
-        let (number, event) = outline.events.iter().enumerate().find(|(_, event)| event.pc == write.spot.pc)?;
-        match &*self.told_at(write, event) {
+        let (outline, event) = self.place_of(&write.spot)?;
+        match &*self.told_at(write, &outline.events[event.index()]) {
             Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
                 let raised = self.level(stored)?;
-                self.is_asked_before(outline, EventId(number as u32), *field, raised).then_some(raised)
+                self.is_asked_before(outline, event, *field, raised).then_some(raised)
             }
             Action::Call { method, arguments, .. } => {
                 match (self.whole.program.names.text(method.name), self.set_to(method.class, arguments)) {
@@ -241,8 +239,16 @@ impl Looking<'_> {
     }
 
     pub(super) fn event_at(&self, spot: &Spot) -> Option<&Event> {
+        let (outline, event) = self.place_of(spot)?;
+        Some(&outline.events[event.index()])
+    }
+
+    /// The event at a place, by its number, and the outline of its method.
+    pub(super) fn place_of(&self, spot: &Spot) -> Option<(&Outline, EventId)> {
         let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
-        self.whole.summaries.outline(method)?.events.iter().find(|event| event.pc == spot.pc)
+        let outline = self.whole.summaries.outline(method)?;
+        let index = outline.events.iter().position(|event| event.pc == spot.pc)?;
+        Some((outline, EventId(index as u32)))
     }
 }
 

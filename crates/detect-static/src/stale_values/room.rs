@@ -68,13 +68,9 @@ impl Looking<'_> {
     pub(super) fn is_for_several(&self, stale: &Stale, write: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let read = self.access(stale.read);
-        let asking = self.whole.calls.hierarchy.resolve_name(self.whole.program, read.spot.method);
-        let asking = asking.and_then(|method| self.whole.summaries.outline(method));
         // How many there are to be is no constant.
-        let is_weighed = |asking: &Outline| {
-            let asked = asking.events.iter().position(|event| event.pc == read.spot.pc);
-            let is_it =
-                |source: &Source| asked.is_some_and(|asked| source.origin == Origin::Event(EventId(asked as u32)));
+        let is_weighed = |(asking, asked): (&Outline, EventId)| {
+            let is_it = |source: &Source| source.origin == Origin::Event(asked);
             let by_size =
                 asking.conditions.iter().filter(|condition| condition.is_by_size && condition.sides.is_some());
             by_size.flat_map(|condition| &condition.sources).any(is_it)
@@ -83,7 +79,7 @@ impl Looking<'_> {
             && self.way_of(write) == Some(Way::Up)
             && outline.events[write.event.index()].in_loop
             && !outline.may_follow(write.event, read.event)
-            && asking.is_some_and(is_weighed)
+            && self.place_of(&read.spot).is_some_and(is_weighed)
     }
 
     /// Whether something is put for which room was made, and is put either way.

@@ -15,6 +15,8 @@ use location::{ClassName, Names};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
+use crate::model::memory;
+
 /// More blocks than this make a method too complex: nested subroutines could multiply without end.
 const MAX_BLOCKS: usize = 60_000;
 
@@ -299,7 +301,7 @@ impl<'c> Discovery<'c> {
     fn may_throw(&self, operation: &Operation, catches: Option<ClassName>) -> bool {
         match operation {
             _ if !self.is_from_outside(catches) => throws(operation),
-            Operation::Call(_, method) => !is_of_memory(self.names.text(method.class.0)),
+            Operation::Call(_, method) => !memory::is_of_memory(self.names.text(method.class.0)),
             Operation::CallDynamic(_) | Operation::Throw => true,
             _ => false,
         }
@@ -308,7 +310,7 @@ impl<'c> Discovery<'c> {
     /// Whether a handler is for what goes wrong outside the program. Only calls tell of that, but none of containers and of
     /// what threads share; so the code after such a call does not lead to the handler.
     fn is_from_outside(&self, catches: Option<ClassName>) -> bool {
-        catches.is_some_and(|class| matches!(self.names.text(class.0), "java/io/IOException" | "java/sql/SQLException"))
+        catches.is_some_and(|class| memory::is_from_outside(self.names.text(class.0)))
     }
 
     fn fall_through(&mut self, index: usize, pc: u32, context: Context) -> Result<usize, Error> {
@@ -357,17 +359,6 @@ impl<'c> Discovery<'c> {
 
 fn runs_off(pc: u32) -> Error {
     Error::BadCode { pc, reason: "control runs off the end of the code" }
-}
-
-/// Whether the methods of a class only deal with what is in memory.
-fn is_of_memory(class: &str) -> bool {
-    let of_threads = class.strip_prefix("java/util/concurrent/").is_some_and(|name| name != "Callable");
-    let of_containers = class.strip_prefix("java/util/").is_some_and(|name| {
-        ["Collection", "Deque", "Iterator", "List", "Map", "Queue", "Set", "Optional"]
-            .iter()
-            .any(|kind| name.ends_with(kind))
-    });
-    of_threads || of_containers
 }
 
 /// As [`super::can_throw`], before translation.

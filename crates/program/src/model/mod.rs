@@ -18,6 +18,7 @@ mod libraries;
 mod line;
 mod locks;
 mod lookup;
+pub(crate) mod memory;
 pub(crate) mod numbers;
 mod sinks;
 mod tasks;
