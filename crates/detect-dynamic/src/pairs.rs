@@ -10,8 +10,9 @@
 //! first access is enough: what follows from it is known from the code. So is another thread that began the same unit
 //! on the same variable. And such a unit may stop halfway: if the branch to its second part was not taken, the part is
 //! filled in with the object of the first, and marked as what did not run. Then somebody must have done more than begin:
-//! a conflicting access, or the second part at another time.
-//! Misses: what only several other threads do together; suspicions that nobody had; code whose first part did not run.
+//! a conflicting access, or the second part at another time. If no thread even began a unit that is told without a run,
+//! a thread that was in a method which leads to it, and had its hands on the same variable there, could have (`ways`).
+//! Misses: what only several other threads do together; suspicions that nobody had; code that the run did not come near.
 //! What a thread does to an object that it made, before anybody else touches it, disturbs nobody.
 //! May be wrong when: something other than locks, start, join and barriers keeps the threads apart.
 //! Method: conflict edges between the commit nodes of units that ran, after Chen, Serbanuta and Rosu's and Wang and
@@ -25,11 +26,15 @@ mod seen;
 mod support;
 mod threads;
 mod turns;
+mod ways;
 
 #[cfg(test)]
 mod tests;
 
-use finding::{Evidence, Finding, Suspicion};
+use std::sync::Arc;
+
+use finding::{Detour, Evidence, Finding, Suspicion};
+use location::MethodPlace;
 use rustc_hash::FxHashMap;
 use trace::{Action, ActivationId, Event, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId};
 
@@ -49,10 +54,10 @@ pub struct Pairs {
     suspicions: Vec<Suspicion>,
     /// Which parts of which suspicions a place belongs to.
     roles: FxHashMap<PlaceKey, Vec<Role>>,
-    methods: FxHashMap<String, Vec<usize>>,
+    methods: FxHashMap<String, Entered>,
     /// The same by numbers of the trace, found when a number is first seen.
     sites: Vec<Option<Roles>>,
-    entered: FxHashMap<MethodId, Box<[usize]>>,
+    entered: FxHashMap<MethodId, Arc<Entered>>,
     threads: Vec<Thread>,
     clocks: Clocks,
     sets: LockSets,
@@ -75,6 +80,15 @@ type Role = (usize, Part);
 /// All that one place means.
 type Roles = Box<[Role]>;
 
+/// What it means to enter a method.
+#[derive(Clone, Default)]
+struct Entered {
+    /// The suspicions whose units are in the method, ...
+    own: Vec<usize>,
+    /// ... and those that it leads to.
+    leads_to: Vec<usize>,
+}
+
 /// Class, method, descriptor, offset.
 type PlaceKey = (String, String, String, u32);
 
@@ -83,6 +97,8 @@ enum Part {
     // Of an access that belongs to both, the second part comes first: it ends a unit before it begins the next.
     Second,
     First,
+    /// An access to what a first part accesses, wherever it is.
+    Touch,
 }
 
 /// What one run says.
@@ -107,9 +123,13 @@ impl Pairs {
     /// `most_records` bounds what is kept of other threads' accesses.
     pub fn new(suspicions: Vec<Suspicion>, most_records: usize) -> Pairs {
         let mut roles: FxHashMap<PlaceKey, Vec<Role>> = FxHashMap::default();
-        let mut methods: FxHashMap<String, Vec<usize>> = FxHashMap::default();
+        let mut methods: FxHashMap<String, Entered> = FxHashMap::default();
+        let name = |method: &MethodPlace| format!("{}.{}:{}", method.class, method.name, method.descriptor);
         for (number, suspicion) in suspicions.iter().enumerate() {
-            for (part, places) in [(Part::First, &suspicion.first), (Part::Second, &suspicion.second)] {
+            let Detour { approaches, touches, .. } = &suspicion.detour;
+            let parts =
+                [(Part::First, &suspicion.first), (Part::Second, &suspicion.second), (Part::Touch, touches)];
+            for (part, places) in parts {
                 for place in places {
                     let method = place.method.clone();
                     let key = (method.class, method.name, method.descriptor, place.pc);
@@ -119,9 +139,10 @@ impl Pairs {
                     }
                 }
             }
-            let method = &suspicion.finding.method;
-            let name = format!("{}.{}:{}", method.class, method.name, method.descriptor);
-            methods.entry(name).or_default().push(number);
+            methods.entry(name(&suspicion.finding.method)).or_default().own.push(number);
+            for approach in approaches {
+                methods.entry(name(approach)).or_default().leads_to.push(number);
+            }
         }
         let seen = suspicions.iter().map(|_| Seen::default()).collect();
         Pairs {
@@ -241,14 +262,15 @@ impl Pairs {
 
     fn enter(&mut self, thread: ThreadId, id: ActivationId, method: MethodId, tables: &Tables) {
         let methods = &self.methods;
-        let suspicions = self
+        let entered = self
             .entered
             .entry(method)
             .or_insert_with(|| methods.get(&tables.method_name(method)).cloned().unwrap_or_default().into());
-        let open =
-            suspicions.iter().map(|&suspicion| Open { suspicion, firsts: Vec::new(), is_divided: false }).collect();
+        let own = entered.own.iter();
+        let open = own.map(|&suspicion| Open { suspicion, firsts: Vec::new(), is_divided: false }).collect();
         if let Some(thread) = self.threads.get_mut(thread.index()) {
-            thread.activations.push(Activation { id, open });
+            let stamps = thread.holds.stamps();
+            thread.activations.push(Activation { id, entered: entered.clone(), stamps, open });
         }
     }
 
@@ -320,6 +342,7 @@ impl Pairs {
                     self.first(event.thread, suspicion, first);
                 }
                 Part::Second => self.second(event.thread, suspicion, access),
+                Part::Touch => self.touch(event.thread, suspicion, access),
             }
         }
         self.sites[event.site.index()] = Some(roles);
@@ -492,6 +515,7 @@ impl Pairs {
                     self.seen[number].add(support);
                 }
             }
+            self.go_other_ways(number);
             let seen = &self.seen[number];
             answered.units += seen.units;
             match self.best(seen) {

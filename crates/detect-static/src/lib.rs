@@ -4,6 +4,7 @@
 
 mod brackets;
 mod causal_views;
+mod detour;
 mod gone;
 mod lock_pattern;
 mod places;
@@ -108,10 +109,12 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
     let checked = run(program, detectors, &options, &whole);
     let whole = whole.get_or_init(|| Whole::of(program, options.settings.clone()));
     let told = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding, true));
+    // What is not told has to run.
+    let mut suspicions = detour::with_detours(whole, told.collect());
     let (weak, doubtful) = (finding::merge(stale_values::weak(whole)), finding::merge(stale_values::doubtful(whole)));
     let weak = weak.iter().filter_map(|finding| suspicion::of(whole, finding, true));
     let doubtful = doubtful.iter().filter_map(|finding| suspicion::of(whole, finding, false));
-    let suspicions = told.chain(weak).chain(doubtful).collect();
+    suspicions.extend(weak.chain(doubtful).map(|asked| asked.suspicion));
     Suspected { checked, suspicions }
 }
 

@@ -6,14 +6,16 @@
 
 use std::collections::BTreeSet;
 
-use finding::{Evidence, Finding, SectionPair, Suspicion, rules};
+use finding::{Detour, Evidence, Finding, SectionPair, Suspicion, rules};
 use location::{MethodPlace, Place, Site};
 use program::outline::{Action, EventId, Member, Origin};
 use program::summary::{Access, AccessId, Root, Spot, Summary};
 use program::{MethodId, Variable, Whole};
 
+use crate::detour::Asked;
+
 /// The question that a finding puts to a run; `None` if nobody knows where its accesses are.
-pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<Suspicion> {
+pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<Asked> {
     let sections = finding.sections.as_ref()?;
     let method = method(whole, &finding.method)?;
     let summary = whole.summaries.summary(method)?;
@@ -32,7 +34,8 @@ pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<
     if first.is_empty() || second.is_empty() {
         return None;
     }
-    Some(Suspicion {
+    let variable = |access: &AccessId| Variable::of(whole.program, asking.access(*access));
+    let suspicion = Suspicion {
         finding: finding.clone(),
         first: places(&first),
         second: places(&second),
@@ -41,6 +44,13 @@ pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<
         least: if is_told { Evidence::Predicted } else { Evidence::Observed },
         is_one_variable: asking.is_one_variable(&first, &second),
         is_split: first.iter().chain(&second).any(|access| asking.is_in_task(asking.access(*access))),
+        detour: Detour::default(),
+    };
+    Some(Asked {
+        suspicion,
+        method,
+        first: first.iter().filter_map(variable).collect(),
+        is_write: first.iter().all(|access| asking.access(*access).is_write),
     })
 }
 

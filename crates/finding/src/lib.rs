@@ -11,7 +11,7 @@ mod suspicion;
 pub use merge::merge;
 pub use model::{Evidence, Finding, SectionPair, Severity, Step, Thread};
 pub use rule::{RULES, Rule};
-pub use suspicion::Suspicion;
+pub use suspicion::{Detour, Suspicion};
 
 /// The rules by name, for detectors: `finding::rules::STALE_VALUE`.
 pub mod rules {

@@ -1,6 +1,6 @@
 //! Questions to a run.
 
-use location::Place;
+use location::{MethodPlace, Place};
 
 use crate::{Evidence, Finding};
 
@@ -21,4 +21,18 @@ pub struct Suspicion {
     pub is_one_variable: bool,
     /// Whether a part runs as a task of its own, in whatever thread.
     pub is_split: bool,
+    /// What a run shows that comes close and goes another way.
+    pub detour: Detour,
+}
+
+/// A run may come close to a unit and not begin it, since a branch went another way. Empty if nobody is to be asked.
+#[derive(Clone, Default, Debug)]
+pub struct Detour {
+    /// Methods whose code leads to the unit, the one that has it among them: whoever ran one of them, and neither part,
+    /// could have come to it.
+    pub approaches: Vec<MethodPlace>,
+    /// Where any code accesses the variables of the first part.
+    pub touches: Vec<Place>,
+    /// Whether the first part writes.
+    pub is_write: bool,
 }

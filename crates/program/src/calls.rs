@@ -188,6 +188,14 @@ impl Calls {
         self.callees.of(method)
     }
 
+    /// Whether a call or a function in a method's own code can run nothing but this one.
+    pub fn surely_means(&self, program: &Program, caller: MethodId, callee: MethodId) -> bool {
+        let mentions = &self.mentions[caller.index()];
+        let is_it = |targets: Targets| targets.known() == [callee];
+        mentions.calls.iter().any(|(kind, called)| is_it(self.targets(program, *kind, *called)))
+            || mentions.lambdas.iter().any(|lambda| is_it(self.lambda_targets(program, *lambda)))
+    }
+
     fn virtual_targets(&self, program: &Program, method: MethodName) -> Targets {
         let mut targets: SmallVec<[MethodId; 2]> = SmallVec::new();
         let Some(class) = program.class(method.class) else {

@@ -3,7 +3,7 @@
 //! Numbers have eight bytes, the lowest first; texts and lists have their length before them.
 
 use detect_static::DETECTORS;
-use finding::{Evidence, Finding, RULES, SectionPair, Severity, Step, Suspicion, Thread};
+use finding::{Detour, Evidence, Finding, RULES, SectionPair, Severity, Step, Suspicion, Thread};
 use location::{MethodPlace, Place};
 
 /// What a check found, and what it looked at.
@@ -137,12 +137,15 @@ impl Writer {
     }
 
     fn suspicion(&mut self, suspicion: &Suspicion) {
-        let Suspicion { finding, first, second, is_told, least, is_one_variable, is_split } = suspicion;
+        let Suspicion { finding, first, second, is_told, least, is_one_variable, is_split, detour } = suspicion;
+        let Detour { approaches, touches, is_write } = detour;
         self.finding(finding);
         self.list(first, Writer::place);
         self.list(second, Writer::place);
-        [is_told, is_one_variable, is_split].into_iter().for_each(|is| self.number(u64::from(*is)));
+        [is_told, is_one_variable, is_split, is_write].into_iter().for_each(|is| self.number(u64::from(*is)));
         self.text(least.id());
+        self.list(approaches, Writer::method);
+        self.list(touches, Writer::place);
     }
 }
 
@@ -233,15 +236,13 @@ impl Reader<'_> {
     }
 
     fn suspicion(&mut self) -> Option<Suspicion> {
-        Some(Suspicion {
-            finding: self.finding()?,
-            first: self.list(Self::place)?,
-            second: self.list(Self::place)?,
-            is_told: self.number()? != 0,
-            is_one_variable: self.number()? != 0,
-            is_split: self.number()? != 0,
-            least: evidence(&self.text()?)?,
-        })
+        let (finding, first, second) = (self.finding()?, self.list(Self::place)?, self.list(Self::place)?);
+        let mut flag = || Some(self.number()? != 0);
+        let (is_told, is_one_variable, is_split, is_write) = (flag()?, flag()?, flag()?, flag()?);
+        let least = evidence(&self.text()?)?;
+        let detour =
+            Detour { approaches: self.list(Self::method)?, touches: self.list(Self::place)?, is_write };
+        Some(Suspicion { finding, first, second, is_told, least, is_one_variable, is_split, detour })
     }
 }
 
@@ -289,6 +290,7 @@ pub(super) fn sample() -> Answer {
             least: Evidence::Observed,
             is_one_variable: false,
             is_split: true,
+            detour: Detour { approaches: vec![method.clone()], touches: vec![place(Some(4))], is_write: true },
         }],
         plan: "enter\ta/B\trun\t()V\n".to_owned(),
     }

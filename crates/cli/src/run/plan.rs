@@ -65,13 +65,13 @@ pub(super) fn plan(units: UnitsArg, program: &Program, settings: &Settings, susp
     lines.concat()
 }
 
-/// The methods whose activations tell units apart: the one that ought to be atomic, and those that do both parts
-/// themselves when it calls them.
+/// The methods whose activations tell units apart: the one that ought to be atomic, those that do both parts themselves
+/// when it calls them, and those that lead to it.
 fn watched(suspicion: &Suspicion) -> impl Iterator<Item = &MethodPlace> {
     let own = &suspicion.finding.method;
     let begins = suspicion.first.iter().map(|place| &place.method);
     let both = begins.filter(move |method| suspicion.second.iter().any(|place| &place.method == *method));
-    both.chain([own])
+    both.chain([own]).chain(&suspicion.detour.approaches)
 }
 
 fn methods(program: &Program, is_unit: impl Fn(MethodId) -> bool) -> Vec<String> {

@@ -23,13 +23,18 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
     let number = |step: Option<&Step>| step.map_or(1, |step| step.number);
     let mut of_unit = finding.steps.iter().filter(|step| step.thread == Thread::a());
     let numbers = (number(of_unit.clone().next()), number(of_unit.next_back()));
+    let first = finding.steps.iter().position(|step| step.thread == Thread::a());
     let last = finding.steps.iter().rposition(|step| step.thread == Thread::a());
     for (index, step) in finding.steps.iter_mut().enumerate() {
         step.ran = true;
         if step.thread == Thread::a() {
             step.thread = own.clone();
-            if Some(index) == last && !support.unit.has_run {
-                step.ran = false;
+            step.ran = support.unit.has_begun && (support.unit.has_run || Some(index) != last);
+            if !support.unit.has_begun {
+                if Some(index) == first {
+                    step.what += ", on a way that this run came by and did not take";
+                }
+            } else if !step.ran {
                 step.what += ", which this run did not come to";
             }
         } else {

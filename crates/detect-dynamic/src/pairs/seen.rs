@@ -11,6 +11,7 @@ use super::clock::{Clock, Clocks};
 use super::records::{Access, Held, Record};
 use super::support::{How, Support};
 use super::threads::First;
+use super::ways::Ways;
 use crate::lockset::LockSet;
 
 /// What is known about one suspicion.
@@ -26,6 +27,8 @@ pub(super) struct Seen {
     /// Whether threads started or met between a first part and what would have been its second. Then nobody knows of a
     /// first part alone that a second would have come before that.
     pub(super) is_divided: bool,
+    /// Units that were near and did not begin.
+    pub(super) ways: Ways,
     /// First parts that ran as tasks of their own, and who ran them.
     pub(super) tasks: Vec<(ThreadId, First)>,
     /// What second parts did after which first ones, one for each variable of a first part.
@@ -86,8 +89,10 @@ pub(super) struct Unit {
     pub(super) held: Held,
     /// What was held at the first access.
     pub(super) locks: LockSet,
-    /// Whether the second part ran, as against being filled in.
+    /// Whether the second part ran, as against being filled in, ...
     pub(super) has_run: bool,
+    /// ... and whether the first one did.
+    pub(super) has_begun: bool,
 }
 
 pub(super) type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, Clock, Clock, bool);
@@ -95,7 +100,8 @@ pub(super) type UnitKey = (ThreadId, VariableId, bool, VariableId, bool, Held, C
 impl Unit {
     /// `held` is what has been held from the first access on.
     pub(super) fn new(thread: ThreadId, first: &First, last_thread: ThreadId, second: Access, held: Held) -> Unit {
-        Unit { thread, first: first.access, last_thread, second, held, locks: first.held.any, has_run: true }
+        let locks = first.held.any;
+        Unit { thread, first: first.access, last_thread, second, held, locks, has_run: true, has_begun: true }
     }
 }
 
@@ -146,12 +152,17 @@ impl Seen {
 
     /// All clocks that something here refers to.
     pub(super) fn clocks(&self) -> impl Iterator<Item = Clock> {
-        let units = self.supports.iter().map(|support| &support.unit).chain(&self.waiting);
+        let units = self.supports.iter().map(|support| &support.unit).chain(&self.waiting).chain(self.ways.units());
         let units = units.flat_map(|unit| [unit.first, unit.second]);
         let others = self.supports.iter().flat_map(|support| [Some(support.after), support.before]).flatten();
         let parts = self.tasks.iter().map(|(_, first)| first.access).chain(self.seconds.iter().map(|second| second.1));
         let records = self.begun.all().chain(self.taken.all()).flat_map(|record| [record.first, record.last]);
         units.chain(others).chain(parts).chain(records).map(|access| access.clock)
+    }
+
+    /// Whether a first part ran.
+    pub(super) fn has_begun(&self) -> bool {
+        self.units > 0 || self.begun.count > 0 || !self.tasks.is_empty()
     }
 
     /// Notes who began a unit on what; of those that are alike one is enough.

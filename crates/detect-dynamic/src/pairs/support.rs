@@ -80,7 +80,7 @@ impl Pairs {
         Some(Support { unit: *unit, other: record.thread, after: record.first, before: None, evidence, how })
     }
 
-    fn conflict(&self, unit: &Unit, is_told: bool) -> Option<Support> {
+    pub(super) fn conflict(&self, unit: &Unit, is_told: bool) -> Option<Support> {
         // Where all keep to one lock, nobody needs to be looked at.
         if self.sets.intersect(unit.held.any, self.index.guard(unit.first.variable)) {
             return None;

@@ -1,6 +1,6 @@
 //! Units cut from text traces, and the plain twin of the search: every other thread's accesses, tried one by one.
 
-use finding::{Evidence, Finding, Suspicion, rules};
+use finding::{Detour, Evidence, Finding, Suspicion, rules};
 use location::{MethodPlace, Place};
 use trace::Reader;
 
@@ -20,7 +20,7 @@ fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
     let finding = Finding::suspected(&rules::STALE_VALUE, "stale-values", method("m"), String::new());
     let (first, second) = (first.to_vec(), second.to_vec());
     let least = Evidence::Predicted;
-    Suspicion { finding, first, second, is_told, least, is_one_variable: false, is_split: false }
+    Suspicion { finding, first, second, is_told, least, is_one_variable: false, is_split: false, detour: Detour::default() }
 }
 
 fn answer(text: &str, suspicions: Vec<Suspicion>) -> Answered {

@@ -1,7 +1,10 @@
 //! What a thread is in the middle of: the locks it holds, and the units that it has begun.
 
+use std::sync::Arc;
+
 use trace::{ActivationId, Cause, ThreadId};
 
+use super::Entered;
 use super::clock::{Clock, Meeting};
 use super::records::{Access, Held, Index, Manner, Moment};
 use super::seen::Unit;
@@ -24,6 +27,9 @@ pub(super) struct Thread {
 
 pub(super) struct Activation {
     pub(super) id: ActivationId,
+    pub(super) entered: Arc<Entered>,
+    /// When it began, by the locks that were taken and let go.
+    pub(super) stamps: (Stamp, Stamp),
     pub(super) open: Vec<Open>,
 }
 
