@@ -127,8 +127,7 @@ impl Pairs {
         let name = |method: &MethodPlace| format!("{}.{}:{}", method.class, method.name, method.descriptor);
         for (number, suspicion) in suspicions.iter().enumerate() {
             let Detour { approaches, touches, .. } = &suspicion.detour;
-            let parts =
-                [(Part::First, &suspicion.first), (Part::Second, &suspicion.second), (Part::Touch, touches)];
+            let parts = [(Part::First, &suspicion.first), (Part::Second, &suspicion.second), (Part::Touch, touches)];
             for (part, places) in parts {
                 for place in places {
                     let method = place.method.clone();
@@ -204,6 +203,7 @@ impl Pairs {
                 thread.section.get_or_insert(self.now);
                 if !thread.activations.is_empty() {
                     self.takes(event, lock);
+                    self.take_on_the_way(event, lock);
                 }
             }
             Action::Release { lock, mode, cause } => {
@@ -282,9 +282,18 @@ impl Pairs {
         if !open.clone().any(|number| asks(&number)) {
             return;
         }
-        let clock = self.clocks.now(event.thread);
         let held = thread.held(&mut self.sets);
-        let access = Access {
+        let access = self.taking(event);
+        let Some(thread) = self.threads.get(event.thread.index()) else { return };
+        let open = thread.activations.iter().flat_map(|activation| &activation.open).map(|open| open.suspicion);
+        for number in open.filter(|number| self.suspicions[*number].is_one_variable) {
+            self.seen[number].take(lock, Record::new(event.thread, held, access));
+        }
+    }
+
+    /// What stands for an access where a lock is taken.
+    fn taking(&mut self, event: &Event) -> Access {
+        Access {
             moment: self.now,
             site: event.site,
             stack: event.stack,
@@ -293,12 +302,8 @@ impl Pairs {
             writes: false,
             updates: false,
             span: Span::NONE,
-            clock,
+            clock: self.clocks.now(event.thread),
             section: self.now,
-        };
-        let open = thread.activations.iter().flat_map(|activation| &activation.open).map(|open| open.suspicion);
-        for number in open.filter(|number| self.suspicions[*number].is_one_variable) {
-            self.seen[number].take(lock, Record::new(event.thread, held, access));
         }
     }
 
@@ -342,7 +347,10 @@ impl Pairs {
                     self.first(event.thread, suspicion, first);
                 }
                 Part::Second => self.second(event.thread, suspicion, access),
-                Part::Touch => self.touch(event.thread, suspicion, access),
+                Part::Touch => {
+                    let is_first = roles.contains(&(suspicion, Part::First));
+                    self.touch(event.thread, suspicion, access, is_first);
+                }
             }
         }
         self.sites[event.site.index()] = Some(roles);

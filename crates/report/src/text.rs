@@ -67,6 +67,9 @@ fn write_finding(out: &mut String, finding: &Finding, sources: &dyn Sources, pal
 /// What stands behind a finding, and how often it was seen.
 fn evidence(finding: &Finding) -> String {
     let (evidence, count) = (finding.evidence.id(), finding.count);
+    if finding.executions > 0 && finding.steps.first().is_some_and(|step| !step.ran) {
+        return format!("{evidence}: the run came by and went another way");
+    }
     match (finding.executions as usize, finding.evidence) {
         (0, _) if count == 1 => format!("{evidence}, once"),
         (0, _) => format!("{evidence}, {count} times"),

@@ -240,8 +240,7 @@ impl Reader<'_> {
         let mut flag = || Some(self.number()? != 0);
         let (is_told, is_one_variable, is_split, is_write) = (flag()?, flag()?, flag()?, flag()?);
         let least = evidence(&self.text()?)?;
-        let detour =
-            Detour { approaches: self.list(Self::method)?, touches: self.list(Self::place)?, is_write };
+        let detour = Detour { approaches: self.list(Self::method)?, touches: self.list(Self::place)?, is_write };
         Some(Suspicion { finding, first, second, is_told, least, is_one_variable, is_split, detour })
     }
 }

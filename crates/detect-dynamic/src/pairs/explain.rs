@@ -5,7 +5,7 @@ use trace::Tables;
 
 use super::COMMIT_NODES;
 use super::records::Access;
-use super::seen::Seen;
+use super::seen::{Seen, Unit};
 use super::support::{How, Support};
 use crate::places::{callers, place};
 
@@ -23,18 +23,18 @@ pub(super) fn explain(suspicion: &Suspicion, support: &Support, seen: &Seen, tab
     let number = |step: Option<&Step>| step.map_or(1, |step| step.number);
     let mut of_unit = finding.steps.iter().filter(|step| step.thread == Thread::a());
     let numbers = (number(of_unit.clone().next()), number(of_unit.next_back()));
-    let first = finding.steps.iter().position(|step| step.thread == Thread::a());
     let last = finding.steps.iter().rposition(|step| step.thread == Thread::a());
+    let between = finding.steps.iter().position(|step| step.thread != Thread::a());
+    let Unit { has_begun, has_run, .. } = support.unit;
+    let mut is_all_run = true;
     for (index, step) in finding.steps.iter_mut().enumerate() {
         step.ran = true;
         if step.thread == Thread::a() {
             step.thread = own.clone();
-            step.ran = support.unit.has_begun && (support.unit.has_run || Some(index) != last);
-            if !support.unit.has_begun {
-                if Some(index) == first {
-                    step.what += ", on a way that this run came by and did not take";
-                }
-            } else if !step.ran {
+            // What comes after the other thread is the second part.
+            let is_second = Some(index) == last || between.is_some_and(|between| between < index);
+            step.ran = if is_second { has_run } else { has_begun };
+            if std::mem::replace(&mut is_all_run, step.ran) && !step.ran {
                 step.what += ", which this run did not come to";
             }
         } else {

@@ -152,12 +152,12 @@ impl Seen {
 
     /// All clocks that something here refers to.
     pub(super) fn clocks(&self) -> impl Iterator<Item = Clock> {
-        let units = self.supports.iter().map(|support| &support.unit).chain(&self.waiting).chain(self.ways.units());
+        let units = self.supports.iter().map(|support| &support.unit).chain(&self.waiting);
         let units = units.flat_map(|unit| [unit.first, unit.second]);
         let others = self.supports.iter().flat_map(|support| [Some(support.after), support.before]).flatten();
         let parts = self.tasks.iter().map(|(_, first)| first.access).chain(self.seconds.iter().map(|second| second.1));
         let records = self.begun.all().chain(self.taken.all()).flat_map(|record| [record.first, record.last]);
-        units.chain(others).chain(parts).chain(records).map(|access| access.clock)
+        units.chain(others).chain(parts).chain(records).map(|access| access.clock).chain(self.ways.clocks())
     }
 
     /// Whether a first part ran.

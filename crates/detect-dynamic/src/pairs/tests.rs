@@ -7,23 +7,32 @@ use trace::Reader;
 use super::{Answered, Pairs};
 use crate::random::Random;
 
-fn method(name: &str) -> MethodPlace {
+pub(super) fn method(name: &str) -> MethodPlace {
     MethodPlace { class: "C".to_owned(), name: name.to_owned(), descriptor: "()V".to_owned() }
 }
 
-fn at(name: &str, pc: u32) -> Place {
+pub(super) fn at(name: &str, pc: u32) -> Place {
     Place { method: method(name), pc, file: None, line: None }
 }
 
 /// `m` ought to be atomic from any of `first` to any of `second`.
-fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
+pub(super) fn suspicion(first: &[Place], second: &[Place], is_told: bool) -> Suspicion {
     let finding = Finding::suspected(&rules::STALE_VALUE, "stale-values", method("m"), String::new());
     let (first, second) = (first.to_vec(), second.to_vec());
     let least = Evidence::Predicted;
-    Suspicion { finding, first, second, is_told, least, is_one_variable: false, is_split: false, detour: Detour::default() }
+    Suspicion {
+        finding,
+        first,
+        second,
+        is_told,
+        least,
+        is_one_variable: false,
+        is_split: false,
+        detour: Detour::default(),
+    }
 }
 
-fn answer(text: &str, suspicions: Vec<Suspicion>) -> Answered {
+pub(super) fn answer(text: &str, suspicions: Vec<Suspicion>) -> Answered {
     answer_within(1 << 20, text, suspicions)
 }
 
@@ -48,7 +57,7 @@ fn evidence(text: &str, is_told: bool) -> Option<Evidence> {
     answered.findings.first().map(|finding| finding.evidence)
 }
 
-const PREDICTED: Option<Evidence> = Some(Evidence::Predicted);
+pub(super) const PREDICTED: Option<Evidence> = Some(Evidence::Predicted);
 const OBSERVED: Option<Evidence> = Some(Evidence::Observed);
 
 /// A unit of thread A: `read` at offset 1 in one section, `write` at offset 2 in the next.

@@ -1,83 +1,213 @@
-//! Units that a run came near and did not begin, since a branch went another way.
+//! Units that a run came near and did not go through, since a branch went another way.
 //!
-//! A thread is in a method whose code leads to the unit, and accesses there what the first part of the unit would access:
-//! so it has its hands on the very object. Both parts are filled in there. What was held when the method was entered, and
-//! still is, would be held over the unit.
+//! A thread is in a method whose code leads to the unit, and has its hands on the very object there: it accesses what the
+//! first part would access, or takes the lock that all who do so hold. What did not run is filled in there. What was held
+//! when the method was entered, and still is, would be held over the unit.
 
-use trace::ThreadId;
+use rustc_hash::FxHashSet;
+use trace::{Event, LockId, ThreadId, VariableId};
 
 use super::Pairs;
+use super::clock::Clock;
 use super::records::{Access, Held, Span};
-use super::seen::Unit;
+use super::seen::{Seen, Unit};
 
 /// What came near to one suspicion.
 #[derive(Default)]
 pub(super) struct Ways {
-    /// Different ones.
+    /// Different units.
     units: Vec<Unit>,
+    /// Locks that were taken on the way, each with what a first part would have been but for its variable.
+    taken: Vec<(LockId, Unit)>,
+    /// What anybody accessed of what the first part accesses.
+    variables: FxHashSet<VariableId>,
     /// How often it was looked at.
     looked: u32,
 }
 
 impl Ways {
-    /// So many different ones are kept, ...
-    const MOST_UNITS: usize = 32;
-    /// ... and so often they are looked for: what came near a thousand times does so again.
+    /// So many different ones of each are kept, ...
+    const MOST: usize = 32;
+    /// ... and so often they are looked for: what came near ten thousand times does so again.
     const MOST_LOOKS: u32 = 10_000;
 
-    pub(super) fn units(&self) -> impl Iterator<Item = &Unit> {
-        self.units.iter()
-    }
-
-    fn asks(&self) -> bool {
-        self.units.len() < Ways::MOST_UNITS && self.looked < Ways::MOST_LOOKS
+    pub(super) fn clocks(&self) -> impl Iterator<Item = Clock> {
+        self.units.iter().chain(self.taken.iter().map(|(_, unit)| unit)).map(|unit| unit.first.clock)
     }
 
     fn add(&mut self, unit: Unit) {
-        let is_alike = |known: &Unit| {
-            let of = |unit: &Unit| (unit.thread, unit.first.variable, unit.first.clock, unit.held);
-            of(known) == of(&unit)
-        };
-        if !self.units.iter().any(is_alike) {
+        if self.units.len() < Ways::MOST && !self.units.iter().any(|known| is_alike(known, &unit)) {
             self.units.push(unit);
+        }
+    }
+
+    fn take(&mut self, lock: LockId, unit: Unit) {
+        let is_known = |known: &(LockId, Unit)| known.0 == lock && is_alike(&known.1, &unit);
+        if self.taken.len() < Ways::MOST && !self.taken.iter().any(is_known) {
+            self.taken.push((lock, unit));
         }
     }
 }
 
+fn is_alike(one: &Unit, other: &Unit) -> bool {
+    let of = |unit: &Unit| (unit.thread, unit.first.variable, unit.first.clock, unit.held, unit.has_begun);
+    of(one) == of(other)
+}
+
 impl Pairs {
+    /// Whether somebody who came near matters: nobody has gone through a unit, nor begun one whose second part is known.
+    fn asks_for_ways(&self, number: usize) -> bool {
+        let (suspicion, seen) = (&self.suspicions[number], &self.seen[number]);
+        let is_answered = seen.units > 0 || seen.has_begun() && suspicion.is_one_variable;
+        !suspicion.detour.approaches.is_empty() && !is_answered
+    }
+
     /// An access to what the first part of a suspicion accesses, perhaps in a method that leads to it.
-    pub(super) fn touch(&mut self, thread: ThreadId, number: usize, access: Access) {
-        if self.seen[number].has_begun() || !self.seen[number].ways.asks() {
+    pub(super) fn touch(&mut self, thread: ThreadId, number: usize, access: Access, is_first: bool) {
+        if !self.asks_for_ways(number) {
             return;
         }
-        let Some(own) = self.threads.get(thread.index()) else { return };
-        let mut activations = own.activations.iter().rev();
-        let Some(approach) = activations.find(|activation| activation.entered.leads_to.contains(&number)) else {
+        let Seen { ways, .. } = &mut self.seen[number];
+        if ways.looked == Ways::MOST_LOOKS {
             return;
-        };
+        }
+        ways.looked += 1;
+        if ways.variables.len() < Ways::MOST {
+            ways.variables.insert(access.variable);
+        }
+        if let Some(mut unit) = self.near(thread, number, access) {
+            let own = self.threads.get_mut(thread.index()).and_then(|thread| thread.open(number));
+            unit.has_begun = is_first && own.is_some();
+            self.seen[number].ways.add(unit);
+        }
+    }
+
+    /// A lock is taken, perhaps in a method that leads to units.
+    pub(super) fn take_on_the_way(&mut self, event: &Event, lock: LockId) {
+        let depth = self.threads.get(event.thread.index()).map_or(0, |thread| thread.activations.len());
+        for index in 0..depth {
+            let entered = self.threads[event.thread.index()].activations[index].entered.clone();
+            for &number in &entered.leads_to {
+                if !self.asks_for_ways(number) || self.seen[number].ways.looked == Ways::MOST_LOOKS {
+                    continue;
+                }
+                self.seen[number].ways.looked += 1;
+                let access = self.taking(event);
+                if let Some(unit) = self.near(event.thread, number, access) {
+                    self.seen[number].ways.take(lock, unit);
+                }
+            }
+        }
+    }
+
+    /// The unit of a suspicion that would have begun at an access, if the thread is in a method that leads to it.
+    fn near(&mut self, thread: ThreadId, number: usize, access: Access) -> Option<Unit> {
+        let own = self.threads.get(thread.index())?;
+        let mut activations = own.activations.iter().rev();
+        let approach = activations.find(|activation| activation.entered.leads_to.contains(&number))?;
         let (any, alone) = own.holds.ever_since(approach.stamps, &mut self.sets);
-        let held = Held { any, alone };
         let suspicion = &self.suspicions[number];
         let is_write = suspicion.detour.is_write;
         let first = Access { writes: is_write, updates: false, span: Span::NONE, ..access };
         let second = Access { writes: is_write || suspicion.is_one_variable, ..first };
-        let unit =
-            Unit { thread, first, last_thread: thread, second, held, locks: any, has_run: false, has_begun: false };
-        let ways = &mut self.seen[number].ways;
-        ways.looked += 1;
-        ways.add(unit);
+        let held = Held { any, alone };
+        Some(Unit { thread, first, last_thread: thread, second, held, locks: any, has_run: false, has_begun: false })
     }
 
-    /// At the end of a run: if nobody began a unit, asks whether somebody could have come in between on a way that was not
-    /// taken.
+    /// At the end of a run: if nobody went through a unit, asks whether somebody could have come in between on a way that
+    /// was not taken.
     pub(super) fn go_other_ways(&mut self, number: usize) {
-        if self.seen[number].has_begun() {
+        if !self.asks_for_ways(number) {
             return;
         }
-        for unit in std::mem::take(&mut self.seen[number].ways).units {
+        let Ways { mut units, taken, variables, .. } = std::mem::take(&mut self.seen[number].ways);
+        if units.is_empty() {
+            // Whoever takes a lock that all hold who access something, and nothing else of the kind, has its hands on that.
+            for (lock, unit) in taken {
+                let is_guarded = |variable: &&VariableId| self.sets.locks(self.index.guard(**variable)).contains(&lock);
+                let mut guarded = variables.iter().filter(is_guarded);
+                if let (Some(&variable), None) = (guarded.next(), guarded.next()) {
+                    let (first, second) = (Access { variable, ..unit.first }, Access { variable, ..unit.second });
+                    units.push(Unit { first, second, ..unit });
+                }
+            }
+        }
+        for unit in units {
             if let Some(support) = self.conflict(&unit, true) {
                 self.seen[number].add(support);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use finding::{Detour, Evidence, Finding, Suspicion};
+
+    use super::super::tests::{PREDICTED, answer, at, method, suspicion};
+
+    /// `n` leads to `m`, which reads at offset 1 and writes at offset 2 what `look`, `set` and `m` itself touch.
+    fn near(is_write: bool, is_one_variable: bool) -> Suspicion {
+        let touches = vec![at("m", 1), at("look", 5), at("set", 6)];
+        let detour = Detour { approaches: vec![method("m"), method("n")], touches, is_write };
+        Suspicion { detour, is_one_variable, ..suspicion(&[at("m", 1)], &[at("m", 2)], true) }
+    }
+
+    fn found(text: &str) -> Option<Finding> {
+        answer(text, vec![near(false, true)]).findings.pop()
+    }
+
+    fn evidence(text: &str) -> Option<Evidence> {
+        found(text).map(|finding| finding.evidence)
+    }
+
+    /// Thread A comes by, and looks at something.
+    const BY: &str = "A|enter(C.n:()V:1)|\nA|acq(l)|\nA|r(x)|C.look:()V@5\nA|rel(l)|\nA|exit(1)|\n";
+    const OTHER: &str = "B|acq(l)|\nB|w(x)|C.set:()V@6\nB|rel(l)|\n";
+
+    #[test]
+    fn who_came_by_with_the_variable_in_hand_could_have_gone_there() {
+        assert_eq!(evidence(&format!("{BY}{OTHER}")), PREDICTED);
+        assert_eq!(evidence(&format!("{OTHER}{BY}")), PREDICTED);
+        assert_eq!(evidence(BY), None, "nobody else");
+        assert_eq!(evidence(&format!("{BY}{}", OTHER.replace("w(x)", "r(x)"))), None, "who only looks");
+        assert_eq!(evidence(&format!("{BY}{}", OTHER.replace("w(x)", "w(y)"))), None, "another object");
+        assert_eq!(evidence(&format!("{}{OTHER}", BY.replace("C.n", "C.o"))), None, "leads nowhere");
+        assert_eq!(evidence(&format!("{OTHER}B|fork(A)|\n{BY}")), None, "before the start");
+        let written = vec![near(true, true)];
+        assert_eq!(answer(&format!("{BY}{}", OTHER.replace("w(x)", "r(x)")), written).findings.len(), 1, "to write it");
+    }
+
+    #[test]
+    fn a_lock_that_is_held_on_the_way_keeps_out_whoever_takes_it() {
+        let (by, other) = (format!("A|acq(k)|\n{BY}A|rel(k)|\n"), format!("B|acq(k)|\n{OTHER}B|rel(k)|\n"));
+        assert_eq!(evidence(&format!("{by}{other}")), None);
+        assert_eq!(evidence(&format!("{by}{OTHER}")), PREDICTED, "only one of them has it");
+        assert_eq!(evidence(&format!("{BY}{other}")), PREDICTED, "only the other one has it");
+    }
+
+    #[test]
+    fn what_ran_says_more_than_what_came_near() {
+        let ran = |variable: &str| {
+            format!("A|enter(C.m:()V:7)|\nA|r({variable})|C.m:()V@1\nA|w({variable})|C.m:()V@2\nA|exit(7)|\n")
+        };
+        assert_eq!(evidence(&format!("{}{BY}{OTHER}", ran("y"))), None, "nobody comes in between there");
+        assert_eq!(evidence(&format!("{}{BY}{OTHER}", ran("x"))), PREDICTED);
+        // Begun and gone another way: what the second part would have written is known only if it is the same.
+        let half = "A|enter(C.m:()V:7)|\nA|r(x)|C.m:()V@1\nA|exit(7)|\n";
+        let steps = |is_one_variable| answer(&format!("{half}{OTHER}"), vec![near(false, is_one_variable)]).findings;
+        assert_eq!(steps(true).len(), 1);
+        assert_eq!(steps(false).len(), 1, "it would have been read again");
+    }
+
+    #[test]
+    fn who_took_the_lock_of_a_variable_had_it_in_hand() {
+        let by = BY.replace("A|r(x)|C.look:()V@5\n", "A|r(z)|C.look:()V@9\n");
+        assert_eq!(evidence(&format!("{by}{OTHER}")), PREDICTED);
+        assert_eq!(evidence(&format!("{}{OTHER}", by.replace("(l)", "(k)"))), None, "another lock");
+        let free = "C|w(x)|C.set:()V@6\n";
+        assert_eq!(evidence(&format!("{by}{OTHER}{free}")), None, "a lock that not all take");
+        let further = OTHER.replace("w(x)", "w(y)");
+        assert_eq!(evidence(&format!("{by}{OTHER}{further}")), None, "nobody knows which of two");
     }
 }
