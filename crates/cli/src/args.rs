@@ -217,8 +217,9 @@ pub(crate) struct FormatArg(pub(crate) report::Format);
 
 impl ValueEnum for FormatArg {
     fn value_variants<'a>() -> &'a [FormatArg] {
-        const VARIANTS: &[FormatArg] = &[FormatArg(report::Format::Text), FormatArg(report::Format::Json)];
-        VARIANTS
+        const VARIANTS: [FormatArg; report::Format::ALL.len()] =
+            [FormatArg(report::Format::Text), FormatArg(report::Format::Json), FormatArg(report::Format::Sarif)];
+        &VARIANTS
     }
 
     fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
@@ -340,7 +341,7 @@ mod tests {
         assert_eq!(told(&["check"]), "missing <PATH>...; try `fissure check --help`");
         assert_eq!(
             told(&["check", "--format", "xml", "x"]),
-            "`xml` is no value for `--format <FORMAT>`; there are: text, json"
+            "`xml` is no value for `--format <FORMAT>`; there are: text, json, sarif"
         );
         assert_eq!(told(&["check", "x", "--output"]), "`--output <FILE>` needs a value; try `fissure --help`");
         assert_eq!(told(&["check", "--jobs", "0", "x"]), "`0` is no value for `--jobs <N>`: 0 is not in 1..=512");

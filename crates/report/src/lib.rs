@@ -8,6 +8,7 @@
 
 mod escape;
 mod json;
+mod sarif;
 mod text;
 
 use std::rc::Rc;
@@ -107,15 +108,18 @@ pub enum Format {
     Text,
     /// For scripts: schema `fissure/1`.
     Json,
+    /// For code hosts and editors: SARIF 2.1.0.
+    Sarif,
 }
 
 impl Format {
-    pub const ALL: &[Format] = &[Format::Text, Format::Json];
+    pub const ALL: &[Format] = &[Format::Text, Format::Json, Format::Sarif];
 
     pub fn id(self) -> &'static str {
         match self {
             Format::Text => "text",
             Format::Json => "json",
+            Format::Sarif => "sarif",
         }
     }
 
@@ -124,6 +128,7 @@ impl Format {
         match self {
             Format::Text => text::render(report, sources, palette),
             Format::Json => json::render(report),
+            Format::Sarif => sarif::render(report, sources),
         }
     }
 }
