@@ -76,6 +76,7 @@ impl ValueEnum for RefinementArg {
 pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let detectors = select(&args.detectors)?;
     let sources = SourceRoots::given(&args.source_roots)?;
+    let expected = args.output.baseline.read()?;
     let options = Options { lock_conflicts: args.lock_conflicts, without: without(&args.without), paper: args.paper };
     let mut reader = open(&args.file)?;
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
@@ -94,7 +95,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
         look_again(&args.file, &mut running, given).with_context(|| shown(&args.file))?;
     }
     let findings = running.into_iter().flat_map(|detector| detector.finish(reader.tables())).collect();
-    let findings = finding::merge(findings);
+    let (findings, baseline) = expected.divide(finding::merge(findings))?;
 
     let skipped = lost(&args.file, &reader);
     let report = Report {
@@ -107,6 +108,7 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
             events: Events { seen, kept: seen, lost: reader.problems().lost_events() },
         }),
         findings: &findings,
+        baseline,
     };
     args.output.write(&report, &sources)?;
     Ok(ExitCode::from(match (findings.len(), report.inputs.skipped.len()) {

@@ -10,6 +10,7 @@ use report::{Report, Sources};
 
 use crate::analyze::AnalyzeArgs;
 use crate::assume::AssumeArgs;
+use crate::baseline::BaselineArgs;
 use crate::convert::TraceArgs;
 use crate::output;
 use crate::record::RecordArgs;
@@ -199,6 +200,9 @@ pub(crate) struct OutputArgs {
     /// Write the report to a file, which is replaced whole or not at all
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) baseline: BaselineArgs,
 }
 
 impl OutputArgs {

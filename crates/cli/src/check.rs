@@ -27,8 +27,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         given => SourceRoots::given(given)?,
     };
 
+    let expected = args.output.baseline.read()?;
+
     let Answer { classes, methods, jdk, skipped, missing, findings, .. } =
         with_jobs(args.jobs, || analyse(args, &detectors))??;
+    let (findings, baseline) = expected.divide(findings)?;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         inputs: Inputs {
@@ -43,6 +46,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode> {
         },
         run: None,
         findings: &findings,
+        baseline,
     };
     args.output.write(&report, &sources)?;
     Ok(ExitCode::from(verdict(findings.len(), report.inputs.skipped.len())))

@@ -3,6 +3,7 @@
 mod analyze;
 mod args;
 mod assume;
+mod baseline;
 mod cache;
 mod check;
 mod class_path;

@@ -104,6 +104,7 @@ impl EvidenceArg {
 
 pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let sources = SourceRoots::given(&args.source_roots)?;
+    let expected = args.output.baseline.read()?;
     let folder = Folder::temporary()?;
     let mut options = args.watch.options(folder.path());
     options.waits_for_plan = true;
@@ -149,11 +150,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
     let least = args.min_evidence.evidence();
     let (shown, rest): (Vec<Finding>, Vec<Finding>) =
         findings.into_iter().partition(|finding| finding.evidence >= least);
+    let (shown, baseline) = expected.divide(shown)?;
     let report = Report {
         version: env!("CARGO_PKG_VERSION"),
         inputs: summary.inputs(),
         run: Some(summary.run()),
         findings: &shown,
+        baseline,
     };
     // The application's own output stays its own: what is said here goes to the other stream, or into a file.
     let palette = output::palette(true);

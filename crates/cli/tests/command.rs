@@ -76,6 +76,29 @@ fn mistakes_are_told_and_end_with_1() {
 }
 
 #[test]
+fn a_baseline_leaves_out_what_is_known() {
+    let folder = wrong_classes();
+    let file = folder.join("known.baseline");
+    let written = fissure().args(["check", "--write-baseline"]).arg(&file).arg(&folder).output().unwrap();
+    assert_eq!(written.status.code(), Some(1), "they are told and kept");
+    let known = fissure().args(["check", "--baseline"]).arg(&file).arg(&folder).output().unwrap();
+    assert_eq!(known.status.code(), Some(0), "{}", text(&known.stdout));
+    assert!(text(&known.stdout).starts_with("no new findings in "), "{}", text(&known.stdout));
+    assert!(text(&known.stdout).contains(" known by the baseline\n"), "{}", text(&known.stdout));
+    // With no line in it, all are new; one that is nowhere is gone.
+    fs::write(&file, "# fissure baseline 1\n0123456789abcdef stale-value a.B.c\n").unwrap();
+    let new = fissure().args(["check", "--format", "json", "--baseline"]).arg(&file).arg(&folder).output().unwrap();
+    assert_eq!(new.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&new.stdout).unwrap();
+    assert_eq!((&report["baseline"]["known"], &report["baseline"]["gone"]), (&0.into(), &1.into()));
+    fs::write(&file, "<FindBugsFilter/>").unwrap();
+    let wrong = fissure().args(["check", "--baseline"]).arg(&file).arg(&folder).output().unwrap();
+    assert_trouble(&wrong, "is no baseline; `--write-baseline FILE` writes one");
+    let missing = fissure().args(["check", "--baseline"]).arg(folder.join("nowhere")).arg(&folder).output().unwrap();
+    assert_trouble(&missing, "cannot read baseline");
+}
+
+#[test]
 fn what_is_damaged_is_skipped_and_told() {
     let folder = Folder::new();
     let whole = fs::read(correct_classes().join("HeldThroughout.class")).unwrap();

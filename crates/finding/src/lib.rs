@@ -2,12 +2,14 @@
 //!
 //! One model for all detectors, static and dynamic. Knows nothing of how a finding was made nor of how it is shown.
 
+mod baseline;
 mod fingerprint;
 mod merge;
 mod model;
 mod rule;
 mod suspicion;
 
+pub use baseline::{Baseline, Divided, NoBaseline};
 pub use merge::merge;
 pub use model::{Evidence, Finding, SectionPair, Severity, Step, Thread};
 pub use rule::{RULES, Rule};

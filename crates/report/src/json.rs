@@ -24,6 +24,10 @@ pub(crate) fn render(report: &Report<'_>) -> String {
             jdk: report.inputs.jdk.as_deref(),
         },
         run: report.run.as_ref().map(run),
+        baseline: report
+            .baseline
+            .as_ref()
+            .map(|baseline| BaselineObject { known: baseline.known, gone: baseline.gone }),
         findings: report.findings.iter().map(finding).collect(),
     };
     let mut text = serde_json::to_string_pretty(&document)
@@ -39,6 +43,8 @@ struct Document<'a> {
     inputs: Inputs<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunObject>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    baseline: Option<BaselineObject>,
     findings: Vec<FindingObject<'a>>,
 }
 
@@ -75,6 +81,13 @@ struct EventsObject {
     seen: u64,
     kept: u64,
     lost: u64,
+}
+
+/// How many findings are in the baseline, and how many of the baseline are not found any more.
+#[derive(Serialize)]
+struct BaselineObject {
+    known: usize,
+    gone: usize,
 }
 
 #[derive(Serialize)]

@@ -27,6 +27,16 @@ pub struct Report<'a> {
     pub run: Option<Run>,
     /// In report order, as `finding::merge` leaves them.
     pub findings: &'a [Finding],
+    /// `None` if there is no baseline.
+    pub baseline: Option<Known>,
+}
+
+/// What a baseline has to do with the findings.
+pub struct Known {
+    /// Findings that are in it, and not told.
+    pub known: usize,
+    /// Those in it that are not found any more.
+    pub gone: usize,
 }
 
 /// What was analysed.

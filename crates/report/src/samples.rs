@@ -80,6 +80,7 @@ pub(crate) fn report(findings: &[Finding]) -> Report<'_> {
         },
         run: None,
         findings,
+        baseline: None,
     }
 }
 

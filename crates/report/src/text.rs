@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use finding::{Evidence, Finding};
 
-use crate::{Report, Sources, one_line};
+use crate::{Known, Report, Sources, one_line};
 pub use palette::Palette;
 
 /// More skipped inputs than this are counted, not listed.
@@ -111,9 +111,11 @@ fn write_missing(out: &mut String, missing: &[String]) {
 
 fn summary(report: &Report<'_>) -> String {
     let inputs = &report.inputs;
-    let found = match report.findings.len() {
-        0 => "no findings".to_owned(),
-        n => counted(n, "finding", "findings"),
+    let found = match (report.findings.len(), &report.baseline) {
+        (0, None) => "no findings".to_owned(),
+        (0, Some(_)) => "no new findings".to_owned(),
+        (n, None) => counted(n, "finding", "findings"),
+        (n, Some(_)) => counted(n, "new finding", "new findings"),
     };
     let mut line = format!("{found} in ");
     // A trace comes without classes.
@@ -132,6 +134,12 @@ fn summary(report: &Report<'_>) -> String {
         // A trace may have several problems, and is one input.
         let paths: BTreeSet<&str> = inputs.skipped.iter().map(|skipped| skipped.path.as_str()).collect();
         let _ = write!(line, "; {} skipped", counted(paths.len(), "input", "inputs"));
+    }
+    if let Some(Known { known, gone }) = report.baseline {
+        let _ = write!(line, "; {known} known by the baseline");
+        if gone > 0 {
+            let _ = write!(line, ", which has {gone} more that are gone");
+        }
     }
     line
 }
