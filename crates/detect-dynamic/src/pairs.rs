@@ -523,7 +523,7 @@ impl Pairs {
                     self.seen[number].add(support);
                 }
             }
-            self.go_other_ways(number);
+            self.go_other_ways(number, tables);
             let seen = &self.seen[number];
             answered.units += seen.units;
             match self.best(seen) {

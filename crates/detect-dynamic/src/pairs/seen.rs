@@ -121,7 +121,7 @@ impl Seen {
     /// Whether a first part that no second came after may have gone on all the same. If nobody ever went on, in the
     /// whole run, and nobody did anything else that matters, the run says no more than the code.
     pub(super) fn may_go_on(&self, support: &Support) -> bool {
-        !self.is_divided && (support.how == How::Conflicts || self.units > 0)
+        !self.is_divided && (matches!(support.how, How::Conflicts | How::Comes) || self.units > 0)
     }
 
     /// Notes what a unit went on to.

@@ -31,6 +31,8 @@ pub(super) enum How {
     Begins,
     /// The same method, with the same lock.
     Runs,
+    /// It came near the same unit.
+    Comes,
 }
 
 impl Support {
@@ -118,7 +120,7 @@ impl Pairs {
 }
 
 /// Whether accesses of a record can be put between the two of a unit.
-fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &LockSets) -> bool {
+pub(super) fn is_free(unit: &Unit, record: &Record, clocks: &Clocks, sets: &LockSets) -> bool {
     record.thread != unit.thread
         && record.thread != unit.last_thread
         && !clocks.is_before(record.thread, record.first.clock, unit.first.clock)

@@ -4,13 +4,17 @@
 //! first part would access, or takes the lock that all who do so hold. What did not run is filled in there. What was held
 //! when the method was entered, and still is, would be held over the unit.
 
+use std::collections::BTreeMap;
+
+use finding::Evidence;
 use rustc_hash::FxHashSet;
-use trace::{Event, LockId, ThreadId, VariableId};
+use trace::{Event, LockId, Tables, ThreadId, VariableId};
 
 use super::Pairs;
 use super::clock::Clock;
-use super::records::{Access, Held, Span};
+use super::records::{Access, Held, Record, Span};
 use super::seen::{Seen, Unit};
+use super::support::{How, Support, is_free};
 
 /// What came near to one suspicion.
 #[derive(Default)]
@@ -116,27 +120,49 @@ impl Pairs {
 
     /// At the end of a run: if nobody went through a unit, asks whether somebody could have come in between on a way that
     /// was not taken.
-    pub(super) fn go_other_ways(&mut self, number: usize) {
+    pub(super) fn go_other_ways(&mut self, number: usize, tables: &Tables) {
         if !self.asks_for_ways(number) {
             return;
         }
         let Ways { mut units, taken, variables, .. } = std::mem::take(&mut self.seen[number].ways);
         if units.is_empty() {
-            // Whoever takes a lock that all hold who access something, and nothing else of the kind, has its hands on that.
             for (lock, unit) in taken {
-                let is_guarded = |variable: &&VariableId| self.sets.locks(self.index.guard(**variable)).contains(&lock);
-                let mut guarded = variables.iter().filter(is_guarded);
-                if let (Some(&variable), None) = (guarded.next(), guarded.next()) {
-                    let (first, second) = (Access { variable, ..unit.first }, Access { variable, ..unit.second });
-                    units.push(Unit { first, second, ..unit });
-                }
+                let guarded = self.guarded_alone(lock, &variables, tables).into_iter();
+                units.extend(guarded.map(|variable| Unit {
+                    first: Access { variable, ..unit.first },
+                    second: Access { variable, ..unit.second },
+                    ..unit
+                }));
             }
         }
-        for unit in units {
-            if let Some(support) = self.conflict(&unit, true) {
-                self.seen[number].add(support);
-            }
+        let conflicts: Vec<Support> = units.iter().filter_map(|unit| self.conflict(unit, true)).collect();
+        let supports = if conflicts.is_empty() { self.rivals_near(number, &units) } else { conflicts };
+        supports.into_iter().for_each(|support| self.seen[number].add(support));
+    }
+
+    /// Of some variables, those that all access under this lock; of several of one name nobody knows which is meant.
+    fn guarded_alone(&self, lock: LockId, variables: &FxHashSet<VariableId>, tables: &Tables) -> Vec<VariableId> {
+        let mut by_name: BTreeMap<String, Vec<VariableId>> = BTreeMap::new();
+        let is_guarded = |variable: &&VariableId| self.sets.locks(self.index.guard(**variable)).contains(&lock);
+        variables.iter().filter(is_guarded).for_each(|variable| {
+            by_name.entry(tables.variable_name(*variable)).or_default().push(*variable);
+        });
+        by_name.into_values().filter(|alike| alike.len() == 1).flatten().collect()
+    }
+
+    /// Two threads that came near the same unit on the same variable, if the second part writes what the first one reads.
+    fn rivals_near(&self, number: usize, units: &[Unit]) -> Vec<Support> {
+        if !self.suspicions[number].is_one_variable {
+            return Vec::new();
         }
+        let supports = units.iter().filter_map(|unit| {
+            let near = units.iter().filter(|other| other.first.variable == unit.first.variable);
+            let mut rivals = near.map(|other| Record::new(other.thread, other.held, other.first));
+            let rival = rivals.find(|rival| is_free(unit, rival, &self.clocks, &self.sets))?;
+            let (evidence, how) = (Evidence::Predicted, How::Comes);
+            Some(Support { unit: *unit, other: rival.thread, after: rival.first, before: None, evidence, how })
+        });
+        supports.collect()
     }
 }
 
@@ -201,13 +227,28 @@ mod tests {
     }
 
     #[test]
+    fn two_who_came_by_with_the_variable_in_hand_are_rivals() {
+        let rival = BY.replace("A|", "B|").replace(":1)", ":2)").replace("exit(1)", "exit(2)");
+        assert_eq!(evidence(&format!("{BY}{rival}")), PREDICTED);
+        assert_eq!(evidence(&format!("{BY}A|fork(B)|\n{rival}")), None, "one after the other");
+        assert_eq!(evidence(&format!("{BY}{}", rival.replace("r(x)", "r(y)"))), None, "another object");
+        assert_eq!(
+            answer(&format!("{BY}{rival}"), vec![near(false, false)]).findings.len(),
+            0,
+            "it writes something else"
+        );
+    }
+
+    #[test]
     fn who_took_the_lock_of_a_variable_had_it_in_hand() {
         let by = BY.replace("A|r(x)|C.look:()V@5\n", "A|r(z)|C.look:()V@9\n");
         assert_eq!(evidence(&format!("{by}{OTHER}")), PREDICTED);
         assert_eq!(evidence(&format!("{}{OTHER}", by.replace("(l)", "(k)"))), None, "another lock");
         let free = "C|w(x)|C.set:()V@6\n";
         assert_eq!(evidence(&format!("{by}{OTHER}{free}")), None, "a lock that not all take");
-        let further = OTHER.replace("w(x)", "w(y)");
-        assert_eq!(evidence(&format!("{by}{OTHER}{further}")), None, "nobody knows which of two");
+        let other = OTHER.replace("w(x)", "w(C.x@1)");
+        let further = OTHER.replace("w(x)", "w(C.x@2)");
+        assert_eq!(evidence(&format!("{by}{other}")), PREDICTED);
+        assert_eq!(evidence(&format!("{by}{other}{further}")), None, "nobody knows which of two");
     }
 }
