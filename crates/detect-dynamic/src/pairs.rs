@@ -99,6 +99,8 @@ enum Part {
     First,
     /// An access to what a first part accesses, wherever it is.
     Touch,
+    /// A read of what a first part reads, by code that may write it as well.
+    Rewrite,
 }
 
 /// What one run says.
@@ -126,8 +128,13 @@ impl Pairs {
         let mut methods: FxHashMap<String, Entered> = FxHashMap::default();
         let name = |method: &MethodPlace| format!("{}.{}:{}", method.class, method.name, method.descriptor);
         for (number, suspicion) in suspicions.iter().enumerate() {
-            let Detour { approaches, touches, .. } = &suspicion.detour;
-            let parts = [(Part::First, &suspicion.first), (Part::Second, &suspicion.second), (Part::Touch, touches)];
+            let Detour { approaches, touches, rewrites, .. } = &suspicion.detour;
+            let parts = [
+                (Part::First, &suspicion.first),
+                (Part::Second, &suspicion.second),
+                (Part::Touch, touches),
+                (Part::Rewrite, rewrites),
+            ];
             for (part, places) in parts {
                 for place in places {
                     let method = place.method.clone();
@@ -351,6 +358,12 @@ impl Pairs {
                     let is_first = roles.contains(&(suspicion, Part::First));
                     self.touch(event.thread, suspicion, access, is_first);
                 }
+                // Whoever is in the unit itself is a rival.
+                Part::Rewrite if roles.contains(&(suspicion, Part::First)) => {}
+                Part::Rewrite => {
+                    let record = Record::new(event.thread, held, Access { writes: true, ..access });
+                    self.seen[suspicion].may_write(record);
+                }
             }
         }
         self.sites[event.site.index()] = Some(roles);
@@ -524,6 +537,13 @@ impl Pairs {
                 }
             }
             self.go_other_ways(number, tables);
+            if self.seen[number].supports.is_empty() {
+                for unit in ran.iter().chain(&filled_in) {
+                    if let Some(support) = self.rewriter(unit, number) {
+                        self.seen[number].add(support);
+                    }
+                }
+            }
             let seen = &self.seen[number];
             answered.units += seen.units;
             match self.best(seen) {

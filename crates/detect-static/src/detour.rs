@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use finding::{Detour, Suspicion};
-use location::{MethodPlace, Place, Site};
+use location::{MethodName, MethodPlace, Place, Site};
 use program::summary::Spot;
 use program::{MethodId, Program, Variable, Whole};
 use rayon::prelude::*;
@@ -32,6 +32,13 @@ pub(crate) struct Asked {
     pub(crate) is_write: bool,
 }
 
+/// A place in the code that accesses a variable.
+#[derive(Clone, Copy)]
+struct Touch {
+    spot: Spot,
+    is_write: bool,
+}
+
 /// Gives suspicions their detours.
 pub(crate) fn with_detours(whole: &Whole<'_>, asked: Vec<Asked>) -> Vec<Suspicion> {
     let wanted: FxHashSet<Variable> = asked.iter().flat_map(|asked| asked.first.iter().copied()).collect();
@@ -42,38 +49,49 @@ pub(crate) fn with_detours(whole: &Whole<'_>, asked: Vec<Asked>) -> Vec<Suspicio
         .into_par_iter()
         .map(|Asked { suspicion, method, first, is_write }| {
             let mut seen: FxHashSet<Spot> = FxHashSet::default();
-            let spots = first.iter().flat_map(|variable| &touches[variable]).filter(|spot| seen.insert(**spot));
-            let spots: Vec<Spot> = spots.copied().collect();
+            let mut rewrites: Vec<Place> = Vec::new();
+            for variable in &first {
+                let all = &touches[variable];
+                let written: FxHashSet<MethodName> =
+                    all.iter().filter(|touch| touch.is_write).map(|touch| touch.spot.method).collect();
+                let read = all.iter().filter(|touch| !touch.is_write && written.contains(&touch.spot.method));
+                rewrites.extend(read.map(|touch| place(whole.program, &touch.spot)));
+            }
+            let spots = first.iter().flat_map(|variable| &touches[variable]).map(|touch| touch.spot);
+            let spots: Vec<Spot> = spots.filter(|spot| seen.insert(*spot)).collect();
             let approaches = approaches(whole, method, &begins);
             if suspicion.is_split || spots.len() > MAX_TOUCHES || approaches.len() > MAX_APPROACHES {
                 return suspicion;
             }
             let approaches = approaches.into_iter().map(|method| readable(whole.program, method)).collect();
             let touches = spots.into_iter().map(|spot| place(whole.program, &spot)).collect();
-            Suspicion { detour: Detour { approaches, touches, is_write }, ..suspicion }
+            Suspicion { detour: Detour { approaches, touches, rewrites, is_write }, ..suspicion }
         })
         .collect()
 }
 
 /// By variable: the places in the code that access it.
-fn touches(whole: &Whole<'_>, wanted: &FxHashSet<Variable>) -> FxHashMap<Variable, Vec<Spot>> {
+fn touches(whole: &Whole<'_>, wanted: &FxHashSet<Variable>) -> FxHashMap<Variable, Vec<Touch>> {
     let program = whole.program;
-    let mut all: FxHashMap<Variable, Vec<Spot>> = wanted.iter().map(|variable| (*variable, Vec::new())).collect();
+    let mut all: FxHashMap<Variable, Vec<Touch>> = wanted.iter().map(|variable| (*variable, Vec::new())).collect();
     if wanted.is_empty() {
         return all;
     }
     let methods: Vec<MethodId> = program.methods().collect();
-    let found: Vec<(Variable, Spot)> = methods
+    let found: Vec<(Variable, Touch)> = methods
         .par_iter()
         .filter_map(|method| Some((program.method_name(*method), whole.summaries.summary(*method)?)))
         .flat_map_iter(|(name, summary)| {
             let own = summary.accesses.iter().filter(move |access| access.spot.method == name || access.is_given);
-            own.filter_map(|access| Some((Variable::of(program, access)?, access.spot)))
+            own.filter_map(|access| {
+                let touch = Touch { spot: access.spot, is_write: access.is_write };
+                Some((Variable::of(program, access)?, touch))
+            })
         })
         .filter(|(variable, _)| wanted.contains(variable))
         .collect();
-    for (variable, spot) in found {
-        all.entry(variable).or_default().push(spot);
+    for (variable, touch) in found {
+        all.entry(variable).or_default().push(touch);
     }
     all
 }

@@ -33,6 +33,9 @@ pub struct Detour {
     pub approaches: Vec<MethodPlace>,
     /// Where any code accesses the variables of the first part.
     pub touches: Vec<Place>,
+    /// Those of them that read, in a method that writes the same on another branch or later: whoever was there could have
+    /// written.
+    pub rewrites: Vec<Place>,
     /// Whether the first part writes.
     pub is_write: bool,
 }

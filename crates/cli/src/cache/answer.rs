@@ -138,7 +138,7 @@ impl Writer {
 
     fn suspicion(&mut self, suspicion: &Suspicion) {
         let Suspicion { finding, first, second, is_told, least, is_one_variable, is_split, detour } = suspicion;
-        let Detour { approaches, touches, is_write } = detour;
+        let Detour { approaches, touches, rewrites, is_write } = detour;
         self.finding(finding);
         self.list(first, Writer::place);
         self.list(second, Writer::place);
@@ -146,6 +146,7 @@ impl Writer {
         self.text(least.id());
         self.list(approaches, Writer::method);
         self.list(touches, Writer::place);
+        self.list(rewrites, Writer::place);
     }
 }
 
@@ -240,7 +241,8 @@ impl Reader<'_> {
         let mut flag = || Some(self.number()? != 0);
         let (is_told, is_one_variable, is_split, is_write) = (flag()?, flag()?, flag()?, flag()?);
         let least = evidence(&self.text()?)?;
-        let detour = Detour { approaches: self.list(Self::method)?, touches: self.list(Self::place)?, is_write };
+        let (approaches, touches) = (self.list(Self::method)?, self.list(Self::place)?);
+        let detour = Detour { approaches, touches, rewrites: self.list(Self::place)?, is_write };
         Some(Suspicion { finding, first, second, is_told, least, is_one_variable, is_split, detour })
     }
 }
@@ -289,7 +291,12 @@ pub(super) fn sample() -> Answer {
             least: Evidence::Observed,
             is_one_variable: false,
             is_split: true,
-            detour: Detour { approaches: vec![method.clone()], touches: vec![place(Some(4))], is_write: true },
+            detour: Detour {
+                approaches: vec![method.clone()],
+                touches: vec![place(Some(4))],
+                rewrites: vec![place(Some(5))],
+                is_write: true,
+            },
         }],
         plan: "enter\ta/B\trun\t()V\n".to_owned(),
     }

@@ -72,6 +72,7 @@ fn what(accesses: &[Access], support: &Support, steps: (u32, u32)) -> String {
         How::Begins => {
             return format!("reads the same as ({}) to the same end, and could go on in between", steps.0);
         }
+        How::Might => return format!("reads what ({}) reads, and could have gone on to write it in between", steps.0),
         How::Comes => return "comes by with the same in hand, and could do all of it in between".to_owned(),
         How::Runs => return "takes the same lock in the same method, and could do all of it in between".to_owned(),
     }

@@ -37,6 +37,8 @@ pub(super) struct Seen {
     begun: Kept<VariableId>,
     /// Who took which lock in the method, whichever way it went there.
     taken: Kept<LockId>,
+    /// Who read a variable where it could have written it as well.
+    might_write: Kept<VariableId>,
     /// Units that were asked about, and those of them that somebody came in between.
     pub(super) asked: u64,
     pub(super) observed: u64,
@@ -121,7 +123,7 @@ impl Seen {
     /// Whether a first part that no second came after may have gone on all the same. If nobody ever went on, in the
     /// whole run, and nobody did anything else that matters, the run says no more than the code.
     pub(super) fn may_go_on(&self, support: &Support) -> bool {
-        !self.is_divided && (matches!(support.how, How::Conflicts | How::Comes) || self.units > 0)
+        !self.is_divided && (matches!(support.how, How::Conflicts | How::Comes | How::Might) || self.units > 0)
     }
 
     /// Notes what a unit went on to.
@@ -156,7 +158,8 @@ impl Seen {
         let units = units.flat_map(|unit| [unit.first, unit.second]);
         let others = self.supports.iter().flat_map(|support| [Some(support.after), support.before]).flatten();
         let parts = self.tasks.iter().map(|(_, first)| first.access).chain(self.seconds.iter().map(|second| second.1));
-        let records = self.begun.all().chain(self.taken.all()).flat_map(|record| [record.first, record.last]);
+        let records = self.begun.all().chain(self.taken.all()).chain(self.might_write.all());
+        let records = records.flat_map(|record| [record.first, record.last]);
         units.chain(others).chain(parts).chain(records).map(|access| access.clock).chain(self.ways.clocks())
     }
 
@@ -170,6 +173,18 @@ impl Seen {
         if self.observed == 0 {
             self.begun.add(record.first.variable, record);
         }
+    }
+
+    /// Notes who could have written a variable.
+    pub(super) fn may_write(&mut self, record: Record) {
+        if self.observed == 0 {
+            self.might_write.add(record.first.variable, record);
+        }
+    }
+
+    /// Who could have written a variable.
+    pub(super) fn might_write(&self, variable: VariableId) -> &[Record] {
+        self.might_write.of(variable)
     }
 
     /// Whether it is of use to know who takes which lock in the method.

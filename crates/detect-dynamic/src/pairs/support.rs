@@ -33,6 +33,8 @@ pub(super) enum How {
     Runs,
     /// It came near the same unit.
     Comes,
+    /// It read the variable where the code may write it.
+    Might,
 }
 
 impl Support {
@@ -80,6 +82,17 @@ impl Pairs {
         let (how, record) = begins().or_else(runs)?;
         let evidence = Evidence::Predicted;
         Some(Support { unit: *unit, other: record.thread, after: record.first, before: None, evidence, how })
+    }
+
+    /// Another thread that was where the variable is written on a branch which it did not take.
+    pub(super) fn rewriter(&self, unit: &Unit, suspicion: usize) -> Option<Support> {
+        if unit.first.writes || !self.suspicions[suspicion].is_told {
+            return None;
+        }
+        let mut records = self.seen[suspicion].might_write(unit.first.variable).iter();
+        let record = records.find(|record| is_free(unit, record, &self.clocks, &self.sets))?;
+        let (after, evidence, how) = (record.first, Evidence::Predicted, How::Might);
+        Some(Support { unit: *unit, other: record.thread, after, before: None, evidence, how })
     }
 
     pub(super) fn conflict(&self, unit: &Unit, is_told: bool) -> Option<Support> {

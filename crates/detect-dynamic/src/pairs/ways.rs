@@ -175,7 +175,7 @@ mod tests {
     /// `n` leads to `m`, which reads at offset 1 and writes at offset 2 what `look`, `set` and `m` itself touch.
     fn near(is_write: bool, is_one_variable: bool) -> Suspicion {
         let touches = vec![at("m", 1), at("look", 5), at("set", 6)];
-        let detour = Detour { approaches: vec![method("m"), method("n")], touches, is_write };
+        let detour = Detour { approaches: vec![method("m"), method("n")], touches, rewrites: Vec::new(), is_write };
         Suspicion { detour, is_one_variable, ..suspicion(&[at("m", 1)], &[at("m", 2)], true) }
     }
 
@@ -237,6 +237,25 @@ mod tests {
             0,
             "it writes something else"
         );
+    }
+
+    #[test]
+    fn who_read_where_the_code_may_write_could_have_written() {
+        let suspicion = || {
+            let mut suspicion = near(false, true);
+            suspicion.detour.rewrites = vec![at("sweep", 8)];
+            vec![suspicion]
+        };
+        let evidence = |text: &str| answer(text, suspicion()).findings.pop().map(|finding| finding.evidence);
+        let unit = "A|enter(C.m:()V:7)|\nA|r(x)|C.m:()V@1\nA|w(x)|C.m:()V@2\nA|exit(7)|\n";
+        let sweep = "B|acq(l)|\nB|r(x)|C.sweep:()V@8\nB|rel(l)|\n";
+        let told = unit.replace("A|w(x)|C.m:()V@2\n", "");
+        assert_eq!(evidence(&format!("{told}{sweep}")), PREDICTED);
+        assert_eq!(evidence(&format!("{told}A|fork(B)|\n{sweep}")), None, "later");
+        assert_eq!(evidence(&format!("{told}{}", sweep.replace("sweep", "look"))), None, "only looks");
+        assert_eq!(evidence(&format!("{told}{}", sweep.replace("r(x)", "r(y)"))), None, "another object");
+        let whole = format!("A|acq(l)|\n{told}A|rel(l)|\n");
+        assert_eq!(evidence(&format!("{whole}{sweep}")), None, "kept out");
     }
 
     #[test]
