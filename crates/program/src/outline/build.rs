@@ -169,7 +169,7 @@ impl<'b> Building<'b> {
     fn is_lock(&self, value: Value) -> bool {
         self.sections
             .iter()
-            .any(|(_, section)| section.object.is_some_and(|object| self.body.without_casts(object) == value))
+            .any(|(_, section)| section.objects.iter().any(|object| self.body.without_casts(*object) == value))
     }
 
     fn section(&self, section: &Section, places: &Places<'_>) -> OutlineSection {
@@ -180,7 +180,7 @@ impl<'b> Building<'b> {
             lock: self.name(&section.lock, places),
             objects: match section.lock.root {
                 Root::Value(root) => objects(places, root),
-                _ => section.object.map(|object| objects(places, object)).unwrap_or_default(),
+                _ => section.objects.first().map(|object| objects(places, *object)).unwrap_or_default(),
             },
             keys: match section.lock.steps.last() {
                 Some(Step::Element(key)) => self.keys(*key, places),
@@ -267,7 +267,7 @@ impl<'b> Building<'b> {
             let locked = self.sections.iter().find(|(_, section)| {
                 section.kind == SectionKind::Block(LockKind::Monitor)
                     && section.start.is_some_and(|start| start < at)
-                    && section.object.is_some_and(|object| self.body.without_casts(object) == root)
+                    && section.objects.iter().any(|object| self.body.without_casts(*object) == root)
             });
             if let Some((_, section)) = locked.filter(|(_, section)| !section.lock.is_unknown()) {
                 let named = path.steps.iter().fold(section.lock.clone(), |named, step| named.then(*step));
