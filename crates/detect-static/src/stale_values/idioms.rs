@@ -183,10 +183,15 @@ impl Looking<'_> {
     }
 
     /// Whether a step that was told to expect what was read has made it this thread's own, and what is written later is
-    /// told to expect what it finds then: `n = reserve(); cancel(n)`, both with `compareAndSet`.
+    /// told to expect what it finds then, or made of that: `n = reserve(); cancel(n)`, both with `compareAndSet`.
     fn is_confirmed(&self, stale: &Stale, write: &Access) -> bool {
         let is_told = |write: &Access| !write.expects.is_empty() && write.is_compound;
-        is_told(write)
+        let is_made_of_found = || {
+            let called = called_at(self.whole, &write.spot);
+            let model = called.and_then(|method| self.whole.calls.model(self.whole.program, method, method.class));
+            write.is_compound && model.is_some_and(|model| !model.runs.is_empty())
+        };
+        (is_told(write) || is_made_of_found())
             && !comes_from(&write.expects, stale.read)
             && self.summary.accesses.iter().any(|change| {
                 change.event != write.event

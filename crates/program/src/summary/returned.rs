@@ -1,7 +1,7 @@
 //! What a method returns, where its paths return different things that are all one.
 
 use super::compose::Composing;
-use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Start};
+use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Origin, Source, Start};
 
 impl Composing<'_, '_> {
     /// The one name of all that the method may return: what a field holds, on one path read from it, on another one
@@ -23,6 +23,20 @@ impl Composing<'_, '_> {
             Object::Parameter(_) | Object::Int(_) | Object::Unknown => false,
         };
         self.outline.returned.iter().all(is_it).then(|| one.clone())
+    }
+
+    /// `other = map.putIfAbsent(key, fresh); return other == null ? fresh : other;`: whether the method itself asks what a
+    /// call has told, and returns that or something in its stead. Its caller gets what counts without asking.
+    pub(super) fn is_answered(&self, id: EventId) -> bool {
+        let is_it = |source: &Source| source.origin == Origin::Event(id);
+        let is_instead = |object: &Object| match object {
+            Object::Event(other) => *other != id,
+            Object::New { .. } | Object::Parameter(_) => true,
+            Object::Int(_) | Object::Unknown => false,
+        };
+        self.outline.returned.contains(&Object::Event(id))
+            && self.outline.returned.iter().any(is_instead)
+            && self.outline.conditions.iter().any(|condition| condition.sources.iter().any(is_it))
     }
 
     /// How the method calls the one thing that it returns, if it returns anything.
