@@ -337,16 +337,8 @@ impl Composing<'_, '_> {
                 }
             };
             // An answer that the callee only passes on counts if somebody here asks for it.
-            let is_unheard = access.is_passed_on
-                && access.expects.is_empty()
-                && !self.is_used[id.index()]
-                && callee.result.iter().any(|influence| match influence.root {
-                    Root::Access(told) => {
-                        let told = &callee.accesses[told.index()];
-                        !told.is_write && told.spot == access.spot && told.member == access.member
-                    }
-                    Root::Parameter(_) => false,
-                });
+            let is_heard = || self.is_used[id.index()] || self.is_asked_by_callee(id);
+            let is_unheard = access.is_passed_on && access.expects.is_empty() && !is_heard();
             let base = match &last_base {
                 Some((own, base)) if access.within.is_none() && **own == access.base => base.clone(),
                 _ => {
@@ -370,7 +362,7 @@ impl Composing<'_, '_> {
                 awaited: awaits.of(&mut through, &access.awaited),
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound && !is_unheard,
-                is_passed_on: access.is_passed_on,
+                is_passed_on: access.is_passed_on && self.is_passed_on(id),
                 is_repeatable: access.is_repeatable,
                 is_refusing: access.is_refusing && !is_unheard,
                 is_removal: access.is_removal,
