@@ -68,7 +68,8 @@ impl Looking<'_> {
             let follows = stale.variable != stale.written
                 && write.value.iter().any(|influence| self.is_fresh(influence, stale.variable, write))
                 && write.value.iter().all(is_now);
-            if follows || looks_again && !self.is_one_of_many(stale, write)
+            if follows
+                || looks_again && !self.is_one_of_many(stale, write)
                 || answers
                 || looks_at_itself
                 || self.is_hint(stale, write)

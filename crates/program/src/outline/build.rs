@@ -1,7 +1,7 @@
 //! From a body to its outline.
 
 use classfile::{CallKind, Constant, HandleKind};
-use location::MethodName;
+use location::{MethodName, Symbol};
 use smallvec::SmallVec;
 
 use super::agree::Agreements;
@@ -23,6 +23,9 @@ use crate::section::{Section, SectionKind, Sections};
 
 /// Places where paths meet are followed so many times.
 const MAX_PHIS: usize = 12;
+
+/// Constants after more instructions than this each count as a text of their own.
+const MAX_EARLY: usize = 4096;
 
 /// The outline of one method. `matters` says which called methods deserve an event; others only pass their arguments
 /// on to their result.
@@ -222,6 +225,7 @@ impl<'b> Building<'b> {
                     let yielded = self.only_origin(value).and_then(|call| places.event[call.index()]);
                     yielded.map_or(Start::Local(value.index() as u32), Start::Result)
                 }
+                Op::Constant(Constant::String(text)) => Start::Local(self.first_of(*text, value).index() as u32),
                 _ => Start::Local(value.index() as u32),
             },
         };
@@ -235,6 +239,13 @@ impl<'b> Building<'b> {
             })
             .collect();
         Name { start, steps }
+    }
+
+    /// The first register that holds the same text as one does: it is one object.
+    fn first_of(&self, text: Symbol, value: Value) -> Value {
+        let is_it = |op: &Op| matches!(op, Op::Constant(Constant::String(other)) if *other == text);
+        let mut early = self.body.instructions().take(MAX_EARLY);
+        early.find(|(_, instruction)| is_it(&instruction.op)).map_or(value, |(first, _)| first)
     }
 
     /// The one call or load that yields what a register holds where paths meet, if it is not null there: an element that a
