@@ -355,7 +355,7 @@ impl Found {
                     _ => false,
                 };
                 let SectionKind::Block(kind) = section.kind else { return None };
-                let is_plain = held.certain && !section.is_tried && section.mode != Mode::Optimistic;
+                let is_plain = held.certain && section.mode != Mode::Optimistic;
                 if !is_plain || kind == LockKind::Monitor || !others.iter().all(same) {
                     return None;
                 }

@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::rules::{Asking, Kind, Torn, is_known};
+use super::stale;
 use super::views::{Item, Joint, common};
 use crate::threads::{is_shared, run_at_once};
 
@@ -244,15 +245,17 @@ impl Asking<'_> {
         let (by_first, by_second) = (self.led_to(a), self.led_to(b));
         one.extend(by_first.iter().map(|(_, part)| part));
         other.extend(by_second.iter().map(|(_, part)| part));
-        if !one.iter().any(|part| other.iter().any(|another| part != another)) {
-            return None;
-        }
+        let are_two = one.iter().any(|part| other.iter().any(|another| part != another));
         let reads = |look: AccessId, found: &[(AccessId, Symbol)]| -> Vec<AccessId> {
             std::iter::once(look).chain(found.iter().map(|(read, _)| *read)).take(MAX_PARTS).collect()
         };
         let (mine, others) = (reads(first, &by_first), reads(second, &by_second));
         let mut pairs = mine.iter().flat_map(|one| others.iter().map(move |other| (*one, *other)));
-        let met = pairs.find_map(|(one, other)| self.meeting(self.method, one, other))?;
+        let met = are_two.then(|| pairs.find_map(|(one, other)| self.meeting(self.method, one, other))).flatten();
+        let met = met.or_else(|| {
+            let Asking { whole, method, summary, outline, .. } = *self;
+            stale::Asking { whole, method, summary, outline }.found_in_other(a, b)
+        })?;
         let is_open = !self.is_covered(a, b, variable);
         let writers = self.whole.variables.writers(variable);
         let writer = writers.iter().find(|writer| run_at_once(self.whole, self.method, writer.method))?;

@@ -3,8 +3,10 @@
 
 use program::ir::CallKind;
 use program::model::State;
-use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin, Outline, Sources};
-use program::summary::{Access, AccessId, Root, Spot};
+use program::outline::{
+    Action, Argument, Event, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Outline, Sources, Start,
+};
+use program::summary::{Access, AccessId, Met, Root, Spot};
 use program::{MethodId, Place, Variable};
 
 use super::paper::left;
@@ -85,6 +87,47 @@ impl Asking<'_> {
             && !self.is_put_between(read, target)
             && (self.fetched(self.method, target.event, &target.spot, MAX_DEPTH) == Some(Fetched::Used)
                 || asked == Some("containsKey") && self.is_missed(read, target))
+    }
+
+    /// `if (current.get().containsKey(key)) current.get().get(key).use();`: a key was found in what a reference referred to at
+    /// the first look, and what stands under it is fetched from what it refers to at the second.
+    pub(super) fn found_in_other(&self, first: &Access, second: &Access) -> Option<Met> {
+        let accesses = || self.summary.accesses.iter().enumerate().filter(|(_, access)| access.is_of_contents());
+        let behind = |look: &Access| -> Vec<(usize, &Access)> {
+            accesses().filter(|(_, access)| !access.is_write && self.is_behind(look, access)).collect()
+        };
+        let (asked, fetched) = (behind(first), behind(second));
+        let is_question = |access: &Access| matches!(self.operation(access), Some("contains" | "containsKey"));
+        let is_for = |index: usize, question: &Access, target: &Access| {
+            let root = Root::Access(AccessId(index as u32));
+            !question.keys.is_empty()
+                && question.keys == target.keys
+                && target.control.iter().any(|influence| influence.root == root)
+        };
+        let found = fetched.iter().find(|(_, target)| {
+            self.operation(target) == Some("get")
+                && asked.iter().any(|(index, question)| is_question(question) && is_for(*index, question, target))
+                && self.fetched(self.method, target.event, &target.spot, MAX_DEPTH) == Some(Fetched::Used)
+        })?;
+        Some(Met { spot: found.1.spot, kind: MeetingKind::Computed })
+    }
+
+    /// Whether an access is of the object that a look at a reference yields, or of what that has.
+    fn is_behind(&self, look: &Access, access: &Access) -> bool {
+        let is_it = |argument: &Argument| argument.sources.iter().any(|one| one.origin == Origin::Event(look.event));
+        let is_called_on_it = || match &self.outline.events[access.event.index()].action {
+            Action::Call { arguments, .. } => arguments.first().is_some_and(is_it),
+            _ => false,
+        };
+        let object = match look.member {
+            Member::Static(field) => Name::start(Start::Static(field)),
+            Member::Field(field) => look.base.then(&[NameStep::Field(field)]),
+            Member::Elements | Member::State(_) => look.base.then(&[NameStep::Some]),
+        };
+        is_called_on_it()
+            || access.event == look.event
+                && access.base.start == object.start
+                && access.base.steps.starts_with(&object.steps)
     }
 
     /// Whether there being nothing under a key that was there is not what it would have been at first. A key may be there and

@@ -325,6 +325,7 @@ impl Looking<'_> {
         stale.how == Use::Decides
             && stale.variable == stale.written
             && is_refused
+            && !self.is_made_room(stale)
             && self.summary.accesses.iter().all(is_all)
             && !self.is_looked_for(stale, write)
             && is_known

@@ -6,6 +6,7 @@ use program::outline::{Action, Member, NameStep, Origin};
 use program::summary::{Access, AccessId, Influences, Root};
 
 use super::rules::{Looking, Stale, Use};
+use super::validated::is_made_of;
 use super::way::Way;
 use crate::words::called_at;
 
@@ -74,14 +75,16 @@ impl Looking<'_> {
         // One call may ask and take: `while (open.get() > 0) { job = jobs.poll(); if (job != null) return job; }`.
         let is_in_turn =
             |access: &Access| access.event > asked || access.event == asked && comes_from(&access.control, stale.read);
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        // What was taken, or what is in it: `if (job.isPresent()) ..`.
         let is_taken = |origin: Origin| match origin {
-            Origin::Event(event) => {
-                let mut accesses = self.summary.accesses.iter().filter(|access| access.event == event);
-                accesses.any(|access| is_taking(access) && is_in_turn(access))
-            }
+            Origin::Event(event) => self.summary.accesses.iter().any(|access| {
+                is_taking(access)
+                    && is_in_turn(access)
+                    && is_made_of(outline, event, access.event.index(), &mut Vec::new())
+            }),
             Origin::Parameter(_) => false,
         };
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let mut conditions = outline.events[write.event.index()].control.iter();
         stale.how == Use::Decides
             && stale.variable == stale.written
@@ -183,10 +186,15 @@ impl Looking<'_> {
     }
 
     /// Whether a step that was told to expect what was read has made it this thread's own, and what is written later is
-    /// told to expect what it finds then: `n = reserve(); cancel(n)`, both with `compareAndSet`.
+    /// told to expect what it finds then, or made of that: `n = reserve(); cancel(n)`, both with `compareAndSet`.
     fn is_confirmed(&self, stale: &Stale, write: &Access) -> bool {
         let is_told = |write: &Access| !write.expects.is_empty() && write.is_compound;
-        is_told(write)
+        let is_made_of_found = || {
+            let called = called_at(self.whole, &write.spot);
+            let model = called.and_then(|method| self.whole.calls.model(self.whole.program, method, method.class));
+            write.is_compound && model.is_some_and(|model| !model.runs.is_empty())
+        };
+        (is_told(write) || is_made_of_found())
             && !comes_from(&write.expects, stale.read)
             && self.summary.accesses.iter().any(|change| {
                 change.event != write.event

@@ -44,7 +44,7 @@ impl Looking<'_> {
                 let at = outline.events[write.event.index()].block;
                 let is_after = if at == block { write.event > read.event } else { follows[at as usize] };
                 let is_put = is_it(write)
-                    && (self.way_of(write) == Some(Way::Up) || self.adds_one(write))
+                    && (self.way_of(write) == Some(Way::Up) || self.may_add_one(write))
                     && is_after
                     && !comes_from(&write.control, asked)
                     && !made.contains(&write.event)
@@ -61,6 +61,11 @@ impl Looking<'_> {
             }
         }
         found
+    }
+
+    /// Whether a write puts one more into a container, for all that is known: also where it looks for the key itself.
+    fn may_add_one(&self, write: &Access) -> bool {
+        self.adds_one(write) || matches!(operation(self.whole, &write.spot), Some("putIfAbsent" | "computeIfAbsent"))
     }
 
     /// `if (queue.remainingCapacity() >= set.size()) for (Item item : set) queue.offer(item);`: there was room for all of them,
@@ -87,7 +92,7 @@ impl Looking<'_> {
         let write = self.access(stale.write);
         stale.how == Use::Decides
             && stale.variable == stale.written
-            && self.adds_one(write)
+            && self.may_add_one(write)
             && ![&write.control, &write.guards, &write.awaited].into_iter().any(|by| comes_from(by, stale.read))
     }
 }

@@ -57,7 +57,19 @@ impl Looking<'_> {
             // What looks at the very thing that it changes needs no other permission.
             let looks_at_itself = stale.variable != stale.written
                 && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
-            if looks_again && !self.is_one_of_many(stale, write)
+            // `most = Math.max(most, entries.size())`: what is kept in step with what is there now is right at any time.
+            let is_now = |influence: &Influence| match influence.root {
+                Root::Access(read) => {
+                    let read = self.access(read);
+                    self.variable(read).is_some_and(|variable| self.is_fresh(influence, variable, write))
+                }
+                Root::Parameter(_) => false,
+            };
+            let follows = stale.variable != stale.written
+                && write.value.iter().any(|influence| self.is_fresh(influence, stale.variable, write))
+                && write.value.iter().all(is_now);
+            if follows
+                || looks_again && !self.is_one_of_many(stale, write)
                 || answers
                 || looks_at_itself
                 || self.is_hint(stale, write)

@@ -1,7 +1,7 @@
 //! From a body to its outline.
 
 use classfile::{CallKind, Constant, HandleKind};
-use location::MethodName;
+use location::{MethodName, Symbol};
 use smallvec::SmallVec;
 
 use super::agree::Agreements;
@@ -23,6 +23,9 @@ use crate::section::{Section, SectionKind, Sections};
 
 /// Places where paths meet are followed so many times.
 const MAX_PHIS: usize = 12;
+
+/// Constants after more instructions than this each count as a text of their own.
+const MAX_EARLY: usize = 4096;
 
 /// The outline of one method. `matters` says which called methods deserve an event; others only pass their arguments
 /// on to their result.
@@ -169,7 +172,7 @@ impl<'b> Building<'b> {
     fn is_lock(&self, value: Value) -> bool {
         self.sections
             .iter()
-            .any(|(_, section)| section.object.is_some_and(|object| self.body.without_casts(object) == value))
+            .any(|(_, section)| section.objects.iter().any(|object| self.body.without_casts(*object) == value))
     }
 
     fn section(&self, section: &Section, places: &Places<'_>) -> OutlineSection {
@@ -180,7 +183,7 @@ impl<'b> Building<'b> {
             lock: self.name(&section.lock, places),
             objects: match section.lock.root {
                 Root::Value(root) => objects(places, root),
-                _ => section.object.map(|object| objects(places, object)).unwrap_or_default(),
+                _ => section.objects.first().map(|object| objects(places, *object)).unwrap_or_default(),
             },
             keys: match section.lock.steps.last() {
                 Some(Step::Element(key)) => self.keys(*key, places),
@@ -222,6 +225,7 @@ impl<'b> Building<'b> {
                     let yielded = self.only_origin(value).and_then(|call| places.event[call.index()]);
                     yielded.map_or(Start::Local(value.index() as u32), Start::Result)
                 }
+                Op::Constant(Constant::String(text)) => Start::Local(self.first_of(*text, value).index() as u32),
                 _ => Start::Local(value.index() as u32),
             },
         };
@@ -235,6 +239,13 @@ impl<'b> Building<'b> {
             })
             .collect();
         Name { start, steps }
+    }
+
+    /// The first register that holds the same text as one does: it is one object.
+    fn first_of(&self, text: Symbol, value: Value) -> Value {
+        let is_it = |op: &Op| matches!(op, Op::Constant(Constant::String(other)) if *other == text);
+        let mut early = self.body.instructions().take(MAX_EARLY);
+        early.find(|(_, instruction)| is_it(&instruction.op)).map_or(value, |(first, _)| first)
     }
 
     /// The one call or load that yields what a register holds where paths meet, if it is not null there: an element that a
@@ -267,7 +278,7 @@ impl<'b> Building<'b> {
             let locked = self.sections.iter().find(|(_, section)| {
                 section.kind == SectionKind::Block(LockKind::Monitor)
                     && section.start.is_some_and(|start| start < at)
-                    && section.object.is_some_and(|object| self.body.without_casts(object) == root)
+                    && section.objects.iter().any(|object| self.body.without_casts(*object) == root)
             });
             if let Some((_, section)) = locked.filter(|(_, section)| !section.lock.is_unknown()) {
                 let named = path.steps.iter().fold(section.lock.clone(), |named, step| named.then(*step));

@@ -58,7 +58,7 @@ pub(super) fn of(
             is_half: half.is_some(),
             is_tried,
             start: Some(value),
-            object: Some(object),
+            objects: smallvec::smallvec![object],
             reentrant: false,
             ends: Vec::new(),
             waits: Vec::new(),

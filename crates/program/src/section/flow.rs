@@ -89,14 +89,14 @@ pub(super) fn solve(body: &Body, sections: &Sections) -> Vec<Option<State>> {
 }
 
 /// A state on its way to another block.
-struct Edge {
-    target: BlockId,
+pub(super) struct Edge {
+    pub(super) target: BlockId,
     exceptional: bool,
-    state: State,
+    pub(super) state: State,
 }
 
 /// What a block hands to those that follow it, one state for each edge.
-fn flow(body: &Body, sections: &Sections, id: BlockId, mut state: State, edges: &mut Vec<Edge>) {
+pub(super) fn flow(body: &Body, sections: &Sections, id: BlockId, mut state: State, edges: &mut Vec<Edge>) {
     let block = body.block(id);
     let mut last = None;
     let mut thrown: Option<State> = None;

@@ -3,6 +3,7 @@
 //! A section is one place in the code that takes a lock; on each path it lasts until that lock is given back. What single
 //! instructions do to locks is in `event`, how that flows along paths in `flow`.
 
+mod alternatives;
 mod event;
 mod flag;
 mod flow;
@@ -43,10 +44,12 @@ pub struct Section {
     pub is_half: bool,
     /// Whether the lock may be refused, as by `tryLock`.
     pub is_tried: bool,
-    /// The instruction that takes the lock; none for a `synchronized` method.
+    /// The instruction that takes the lock, or the first of those that do so in each other's stead; none for a
+    /// `synchronized` method.
     pub start: Option<Value>,
-    /// The object whose monitor or lock is taken, before it is named by a path.
-    pub object: Option<Value>,
+    /// The objects whose monitor or lock is taken, before they are named by a path: several where one of several places
+    /// takes the lock.
+    pub objects: SmallVec<[Value; 1]>,
     /// Whether the lock is held already whenever control comes here.
     pub reentrant: bool,
     /// Instructions that give the lock back, in the order of code.
@@ -126,7 +129,7 @@ impl Sections {
                 is_half: false,
                 is_tried: false,
                 start: None,
-                object: None,
+                objects: SmallVec::new(),
                 reentrant: false,
                 ends: Vec::new(),
                 waits: Vec::new(),
@@ -148,6 +151,9 @@ impl Sections {
             return sections;
         }
         sections.entries = flow::solve(body, &sections);
+        if alternatives::unite(body, &mut sections) {
+            sections.entries = flow::solve(body, &sections);
+        }
         sections.conclude(body);
         sections
     }
@@ -291,7 +297,8 @@ impl Sections {
                 && section.mode != Mode::Optimistic
                 && exit.mode.is_none_or(|mode| mode == section.mode)
         };
-        let by_register = |section: &Section| section.object.is_some_and(|opened| body.without_casts(opened) == object);
+        let by_register =
+            |section: &Section| section.objects.iter().any(|opened| body.without_casts(*opened) == object);
         let by_name = |section: &Section| section.lock.same(&exit.lock);
         let matching = |is_it: &dyn Fn(&Section) -> bool| {
             held.iter().rposition(|held| of_kind(self.get(held.section)) && is_it(self.get(held.section)))
@@ -301,7 +308,7 @@ impl Sections {
             _ => SmallVec::new(),
         };
         let by_origin =
-            |section: &Section| section.object.is_some_and(|opened| origins.contains(&body.without_casts(opened)));
+            |section: &Section| section.objects.iter().any(|opened| origins.contains(&body.without_casts(*opened)));
         let innermost = matching(&by_register).or_else(|| matching(&by_name)).or_else(|| matching(&by_origin));
         let Some(innermost) = innermost else { return SmallVec::new() };
         let mut exited: SmallVec<[SectionId; 2]> = smallvec::smallvec![held[innermost].section];

@@ -406,6 +406,7 @@ impl Composing<'_, '_> {
             awaited: self.awaited(event),
             expects: Influences::default(),
             is_compound: false,
+            is_passed_on: false,
             is_repeatable: false,
             is_refusing: false,
             is_removal: false,

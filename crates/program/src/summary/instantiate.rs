@@ -307,7 +307,7 @@ impl Composing<'_, '_> {
                 through.accesses.push(None);
                 continue;
             }
-            let from = [&access.value, &access.address, &access.control];
+            let from = [&access.value, &access.address, &access.control, &access.expects];
             if callee.looks_ahead && !from.into_iter().all(|from| through.is_settled(from)) {
                 early.push(number);
             }
@@ -337,16 +337,8 @@ impl Composing<'_, '_> {
                 }
             };
             // An answer that the callee only passes on counts if somebody here asks for it.
-            let is_unheard = access.is_compound
-                && access.expects.is_empty()
-                && !self.is_used[id.index()]
-                && callee.result.iter().any(|influence| match influence.root {
-                    Root::Access(told) => {
-                        let told = &callee.accesses[told.index()];
-                        !told.is_write && told.spot == access.spot && told.member == access.member
-                    }
-                    Root::Parameter(_) => false,
-                });
+            let is_heard = || self.is_used[id.index()] || self.is_asked_by_callee(id);
+            let is_unheard = access.is_passed_on && access.expects.is_empty() && !is_heard();
             let base = match &last_base {
                 Some((own, base)) if access.within.is_none() && **own == access.base => base.clone(),
                 _ => {
@@ -370,6 +362,7 @@ impl Composing<'_, '_> {
                 awaited: awaits.of(&mut through, &access.awaited),
                 expects: through.of(&access.expects),
                 is_compound: access.is_compound && !is_unheard,
+                is_passed_on: access.is_passed_on && self.is_passed_on(id),
                 is_repeatable: access.is_repeatable,
                 is_refusing: access.is_refusing && !is_unheard,
                 is_removal: access.is_removal,
@@ -407,10 +400,11 @@ impl Composing<'_, '_> {
         for number in early {
             let (access, Some(Some(put))) = (&callee.accesses[number], through.accesses.get(number)) else { continue };
             let put = put.index();
-            let [value, address] = [through.of(&access.value), through.of(&access.address)];
+            let [value, address, expects] =
+                [&access.value, &access.address, &access.expects].map(|from| through.of(from));
             let control = controls.of(&mut through, &access.control);
             let put = &mut self.summary.accesses[put];
-            (put.value, put.address, put.control) = (value, address, control);
+            (put.value, put.address, put.control, put.expects) = (value, address, control, expects);
         }
         let runs: SmallVec<[Run; 1]> = callee
             .runs

@@ -288,6 +288,9 @@ impl Composing<'_, '_> {
                     awaited: awaited.clone(),
                     expects: if is_write { expects.clone() } else { Influences::default() },
                     is_compound: is_write && looks_for_itself(model, self.is_used[id.index()]),
+                    is_passed_on: is_write
+                        && model.revalidates == Some(Revalidation::ByResult)
+                        && self.is_passed_on(id),
                     is_repeatable: is_write && arguments.len() == skip + 1 && is_repeatable(model),
                     is_refusing: is_write
                         && model.key.is_some()

@@ -178,6 +178,8 @@ pub struct Access {
     /// A write that depends on what is there at that moment: `computeIfAbsent`, `compareAndSet`, an `add` whose answer
     /// counts.
     pub is_compound: bool,
+    /// Of a compound write: it is one only as far as somebody asks what it tells, and the method passes that on.
+    pub is_passed_on: bool,
     /// A write that changes nothing the second time, and tells: `Set.add`, `putIfAbsent`.
     pub is_repeatable: bool,
     /// A write for one key that does nothing if the key has something already, and whose answer counts.

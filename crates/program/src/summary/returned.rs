@@ -1,7 +1,11 @@
 //! What a method returns, where its paths return different things that are all one.
 
+use classfile::CallKind;
+
+use super::Root;
 use super::compose::Composing;
-use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Start};
+use crate::class::MethodId;
+use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Origin, Source, Start};
 
 impl Composing<'_, '_> {
     /// The one name of all that the method may return: what a field holds, on one path read from it, on another one
@@ -23,6 +27,43 @@ impl Composing<'_, '_> {
             Object::Parameter(_) | Object::Int(_) | Object::Unknown => false,
         };
         self.outline.returned.iter().all(is_it).then(|| one.clone())
+    }
+
+    /// Whether the method returns what a call tells, and leaves it to its caller to ask. Not so `other = map.putIfAbsent(key,
+    /// fresh); return other == null ? fresh : other;`: the caller gets what counts without asking.
+    pub(super) fn is_passed_on(&self, id: EventId) -> bool {
+        let is_it = |source: &Source| source.origin == Origin::Event(id);
+        let is_instead = |object: &Object| match object {
+            Object::Event(other) => *other != id,
+            Object::New { .. } | Object::Parameter(_) => true,
+            Object::Int(_) | Object::Unknown => false,
+        };
+        let is_returned = self.outline.returned.contains(&Object::Event(id));
+        let is_answered = || {
+            self.outline.returned.iter().any(is_instead)
+                && self.outline.conditions.iter().any(|condition| condition.sources.iter().any(is_it))
+        };
+        (is_returned || self.outline.result.iter().any(is_it)) && !(is_returned && is_answered())
+    }
+
+    /// Whether what an event yields is given to a method that goes by it.
+    pub(super) fn is_asked_by_callee(&self, id: EventId) -> bool {
+        self.outline.events.iter().any(|event| {
+            let Action::Call { kind, method, arguments } = &event.action else { return false };
+            let receiver = usize::from(*kind != CallKind::Static);
+            let mut given = arguments.iter().enumerate().skip(receiver);
+            given.any(|(position, argument)| {
+                let asked = Root::Parameter(position as u16);
+                let goes_by_it = |target: &MethodId| {
+                    (self.known)(*target).is_some_and(|callee| {
+                        let control = callee.accesses.iter().flat_map(|access| &access.control);
+                        control.chain(&callee.refusals).any(|influence| influence.root == asked)
+                    })
+                };
+                argument.objects.contains(&Object::Event(id))
+                    && self.calls.targets(self.program, *kind, *method).known().iter().any(goes_by_it)
+            })
+        })
     }
 
     /// How the method calls the one thing that it returns, if it returns anything.
