@@ -4,10 +4,10 @@
 //! Locks that a program makes for itself look like that, and so do those of libraries that are not at hand. Whether such an
 //! object keeps others out is not known: all that follows is that less speaks for a mistake.
 
-use location::MethodName;
+use location::{ClassName, MethodName};
 use program::ir::CallKind;
-use program::outline::{Action, Argument, EventId, Outline, SectionSet, Start};
-use program::{LockKind, MethodId, Mode, Variable, Whole};
+use program::outline::{Action, Argument, EventId, Name, Object, Outline, SectionSet, Start};
+use program::{FieldId, LockKind, MethodId, Mode, Variable, Whole};
 
 /// Callers further up than this are not asked.
 const MAX_DEPTH: usize = 4;
@@ -53,14 +53,16 @@ fn is_around(
         && callers.iter().all(|caller| {
             let Some(outline) = whole.summaries.outline(*caller) else { return false };
             let calls = calls_of(whole, outline, method);
+            let made = functions_of(whole, outline, method);
             *caller != method
-                && !calls.is_empty()
+                && !(calls.is_empty() && made.is_empty())
+                && made.iter().all(|function| is_run_locked(whole, outline, *function))
                 && calls.iter().all(|call| is_around(whole, *caller, &[*call], variable, depth - 1))
         })
 }
 
 /// Whether a lock is held at an event that nobody else can hold. If others who write the variable take locks themselves, it
-/// has to be one of those.
+/// has to be one of those, or one that somebody was given: which one that is shows elsewhere.
 fn is_locked(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Option<Variable>) -> bool {
     let Some(outline) = whole.summaries.outline(method) else { return false };
     let cover = whole.cover();
@@ -77,7 +79,15 @@ fn is_locked(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Opti
         Some(locks(place.method, outline, outline.events[write.event.index()].held))
     });
     let taken: Vec<_> = taken.flatten().collect();
-    !held.is_empty() && (taken.is_empty() || held.iter().any(|lock| taken.contains(lock)))
+    let is_given = |lock: &Option<Result<FieldId, ClassName>>| match lock {
+        Some(Ok(field)) => {
+            let name = whole.program.field_name(*field);
+            whole.program.field(*field).access.is_final() && !whole.summaries.holdings.is_own(whole.program, name)
+        }
+        _ => false,
+    };
+    !held.is_empty()
+        && (taken.is_empty() || held.iter().any(|lock| taken.contains(lock)) || held.iter().chain(&taken).any(is_given))
 }
 
 /// The calls of a method that may go to another one.
@@ -90,6 +100,32 @@ fn calls_of(whole: &Whole<'_>, outline: &Outline, callee: MethodId) -> Vec<Event
     };
     let calls = outline.events.iter().enumerate().filter(|(_, event)| is_call(&event.action));
     calls.map(|(index, _)| EventId(index as u32)).collect()
+}
+
+/// Where a method makes a function of another one.
+pub(crate) fn functions_of(whole: &Whole<'_>, outline: &Outline, function: MethodId) -> Vec<EventId> {
+    let is_made = |action: &Action| match action {
+        Action::Lambda { method, .. } => whole.calls.hierarchy.resolve_name(whole.program, *method) == Some(function),
+        _ => false,
+    };
+    let made = outline.events.iter().enumerate().filter(|(_, event)| is_made(&event.action));
+    made.map(|(index, _)| EventId(index as u32)).collect()
+}
+
+/// Whether a function is given to a method of the program that takes a lock, or to a container that runs it in one step with
+/// what stands under a key.
+pub(crate) fn is_run_locked(whole: &Whole<'_>, outline: &Outline, function: EventId) -> bool {
+    let is_it = |argument: &Argument| argument.objects.contains(&Object::Event(function));
+    outline.events.iter().any(|event| match &event.action {
+        Action::Call { kind, method, arguments } => {
+            let name = whole.program.names.text(method.name);
+            let is_step = matches!(name, "compute" | "computeIfAbsent" | "computeIfPresent" | "merge");
+            let targets = || whole.calls.targets(whole.program, *kind, *method);
+            arguments.iter().any(is_it)
+                && (is_step || targets().known().iter().any(|target| whole.program.may_lock(*target)))
+        }
+        _ => false,
+    })
 }
 
 /// Pairs of calls on one object: one before all of the events, and one that follows whatever exception they end with.
@@ -108,7 +144,9 @@ fn brackets<'o>(outline: &'o Outline, events: &[EventId]) -> Vec<(Called<'o>, Ca
             calls(outline).filter(|call| closing.contains(&(outline.events[call.event.index()].block as usize)))
         {
             let is_open = |open: &Called<'_>| {
-                let is_same = open.receiver.name.same(&close.receiver.name) && open.method.name != close.method.name;
+                let (one, other) = (&open.receiver.name, &close.receiver.name);
+                let is_same =
+                    (one.same(other) || are_got_alike(outline, one, other)) && open.method.name != close.method.name;
                 let is_made = close.receiver.name.start == Start::Result(open.event);
                 (is_same || is_made && close.receiver.name.steps.is_empty())
                     && open.event < *first
@@ -122,6 +160,21 @@ fn brackets<'o>(outline: &'o Outline, events: &[EventId]) -> Vec<(Called<'o>, Ca
         }
     }
     found
+}
+
+/// Whether one object was asked for both in the same words: `gate.writeLock().lock()`, `gate.writeLock().unlock()`.
+fn are_got_alike(outline: &Outline, one: &Name, other: &Name) -> bool {
+    let got = |name: &Name| match name.start {
+        Start::Result(event) if name.steps.is_empty() => match &outline.events[event.index()].action {
+            Action::Call { method, arguments, .. } => match arguments.as_slice() {
+                [from] => Some((*method, from.name.clone())),
+                _ => None,
+            },
+            _ => None,
+        },
+        _ => None,
+    };
+    got(one).zip(got(other)).is_some_and(|((one, from), (other, same))| one == other && from.same(&same))
 }
 
 /// The blocks that follow one without an exception, and itself.

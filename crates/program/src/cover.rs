@@ -188,7 +188,8 @@ impl<'c> Cover<'c> {
                 if self.is_started(*caller, outline, event) {
                     return relation.is_held(&object, &keys, &held);
                 }
-                self.is_under(*caller, touched, &held, relation, climb - 1, asked)
+                object.start == Start::Parameter(0) && self.is_constructing(*caller, outline, event)
+                    || self.is_under(*caller, touched, &held, relation, climb - 1, asked)
             })
         });
         asked.remove(&method);
@@ -199,6 +200,12 @@ impl<'c> Cover<'c> {
                     .iter()
                     .all(|turn| relation.is_held(&self.outside(turn, object), &[], std::slice::from_ref(&turn.held)))
         })
+    }
+
+    /// Whether a call is one of a constructor, whose object nobody else has by then. A lambda that it makes runs later.
+    fn is_constructing(&self, method: MethodId, outline: &Outline, site: usize) -> bool {
+        self.program.names.text(self.program.method(method).name) == "<init>"
+            && matches!(outline.events[site].action, Action::Call { .. })
     }
 
     /// Whether what is touched was made by the method itself, and no other thread can have it by then: nobody was given it
@@ -422,12 +429,19 @@ impl<'c> Cover<'c> {
             return None;
         }
         let mut common: Option<Vec<HeldLock>> = None;
+        let mut is_for_new = false;
         for caller in self.calls.callers(method).iter().filter(|caller| self.is_run(**caller)) {
             let Some(outline) = self.summaries.outline(*caller) else {
                 common = Some(Vec::new());
                 break;
             };
             for (made, arguments) in self.call_sites(*caller, method) {
+                // Who makes an object has it alone, and needs none of its locks.
+                let is_new = |argument: &Argument| argument.name == Name::start(Start::Parameter(0));
+                if arguments.first().is_some_and(is_new) && self.is_constructing(*caller, outline, made) {
+                    is_for_new = true;
+                    continue;
+                }
                 let event = &outline.events[made];
                 let mut held = Vec::new();
                 let runner = match event.action {
@@ -466,6 +480,7 @@ impl<'c> Cover<'c> {
             });
         }
         let mut held = common.unwrap_or_default();
+        held.retain(|lock| !is_for_new || lock.name.start == Start::Parameter(0));
         held.extend(asserted);
         Some(held)
     }

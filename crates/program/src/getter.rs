@@ -1,5 +1,6 @@
 //! Methods that only tell which lock to take: `Lock latch() { return latch; }`. What a call of one yields is called what
-//! the method calls it, so that two calls name one lock.
+//! the method calls it, so that two calls name one lock. Of methods that yield something else, whose monitor may be the
+//! lock, those count that compilers make for inner classes to get at a private field.
 
 use classfile::Type;
 use location::{MethodName, Symbol};
@@ -27,7 +28,10 @@ impl Getters {
             .methods()
             .map(|method| {
                 let own = program.method(method);
-                own.has_code && *known.entry(own.descriptor).or_insert_with(|| returns_lock(program, own.descriptor))
+                let is_accessor = own.access.is_synthetic() && own.access.is_static();
+                own.has_code
+                    && (is_accessor && returns_part(program, own.descriptor)
+                        || *known.entry(own.descriptor).or_insert_with(|| returns_lock(program, own.descriptor)))
             })
             .collect();
         let found = program.visit_bodies(
@@ -50,6 +54,13 @@ impl Getters {
         }
         self.methods.get(&program.inherited_method(called)?)
     }
+}
+
+/// Whether a method yields an object, and needs at most one to get it from.
+fn returns_part(program: &Program, descriptor: Symbol) -> bool {
+    let text = program.names.text(descriptor);
+    classfile::split_method(text).is_some_and(|(count, _)| count <= 1)
+        && text.rsplit_once(')').is_some_and(|(_, result)| result.starts_with('L'))
 }
 
 /// Whether a method yields something that can be locked.

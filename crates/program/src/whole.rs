@@ -43,12 +43,15 @@ pub struct Settings {
     /// Tell of every value that is used after its section, not only of those that do harm.
     pub strict: bool,
     /// From how many classes on code is large: little of it is made for threads, and what others call says less of threads
-    /// that meet. [`LARGE`] if nothing is said.
+    /// that meet. If nothing is said, [`LARGE`], and fewer if no `main` starts threads.
     pub large: Option<usize>,
 }
 
 /// Programs of this many classes are large.
 pub const LARGE: usize = 64;
+
+/// So are libraries of this many: what has no `main` that starts threads is for others to call.
+const LARGE_LIBRARY: usize = 24;
 
 /// What may be asked without summaries: calls, outlines, threads, and which fields are shared. Found when it is first
 /// asked for, but for the calls.
@@ -95,12 +98,23 @@ impl<'p> Ground<'p> {
 
     /// Whether there are many classes.
     pub fn is_large(&self) -> bool {
+        let count = self.program.class_count();
+        let is_library = || {
+            self.settings.large.is_none()
+                && count >= LARGE_LIBRARY
+                && self.settings.world != World::Closed
+                && !self.threads().has_closed
+        };
+        self.has_many() || is_library()
+    }
+
+    fn has_many(&self) -> bool {
         self.program.class_count() >= self.settings.large.unwrap_or(LARGE)
     }
 
     /// How much summaries of all methods have.
     fn extent(&self) -> Extent {
-        if self.is_large() { Extent::LARGE } else { Extent::SMALL }
+        if self.has_many() { Extent::LARGE } else { Extent::SMALL }
     }
 
     /// Whether threads that are not known may run a method: code that is not here calls it or has a part in what starts it.

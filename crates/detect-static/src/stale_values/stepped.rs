@@ -5,7 +5,7 @@ use location::MethodName;
 use program::Variable;
 use program::ir::{Arithmetic, CallKind, Op};
 use program::model::{Sink, State};
-use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline, Start};
+use program::outline::{Action, Event, EventId, Member, NameStep, Origin, Outline, Sources, Start};
 use program::summary::{Access, AccessId, Influence, Root};
 
 use super::rules::{Looking, Stale, Use};
@@ -34,7 +34,8 @@ impl Looking<'_> {
                     continue;
                 }
                 let Some(variable) = self.shared(step) else { continue };
-                if self.decides_once(outline, answer.event, step.event, variable)
+                let counted_on = self.access(before).event;
+                if self.decides_once(outline, answer.event, step.event, counted_on, variable)
                     && run_at_once(self.whole, self.method, self.method)
                     && self.is_count(step)
                 {
@@ -98,12 +99,15 @@ impl Looking<'_> {
 
     /// The section of a step, and the later one in which the outcome is asked.
     fn asked_later(&self, outline: &Outline, step: &Access, answer: &Access) -> Option<(usize, usize)> {
+        // Who asks by a step of his own gets an answer of his own.
+        let is_step = || self.summary.accesses.iter().any(|one| one.is_write && one.spot == answer.spot);
         let is_later = !answer.is_write
             && answer.event != step.event
             && answer.member == step.member
             && answer.base.same(&step.base)
             && self.tells_amount(answer)
             && step.held.intersection(answer.held).is_empty()
+            && !is_step()
             && outline.leads_to(step.event, answer.event, &[]);
         is_later.then(|| step.held.iter().next().zip(answer.held.iter().next()))?
     }
@@ -126,7 +130,14 @@ impl Looking<'_> {
 
     /// Whether an answer says, by being one very value, that something is done which is not to be done twice. What asks
     /// first whether it is the one to do it may be asked to twice.
-    fn decides_once(&self, outline: &Outline, answer: EventId, step: EventId, variable: Variable) -> bool {
+    fn decides_once(
+        &self,
+        outline: &Outline,
+        answer: EventId,
+        step: EventId,
+        counted_on: EventId,
+        variable: Variable,
+    ) -> bool {
         let is_from = |condition: u32, wanted: &dyn Fn(EventId) -> bool| {
             let mut sources = outline.conditions[condition as usize].sources.iter();
             sources.any(|source| matches!(source.origin, Origin::Event(event) if wanted(event)))
@@ -135,15 +146,27 @@ impl Looking<'_> {
             let mut accesses = self.summary.accesses.iter();
             accesses.any(|access| access.event == event && access.is_write && self.variable(access) != Some(variable))
         };
+        // Who asks whether it is still the number that the step has made asks whether others have come since.
+        let is_own_number = |condition: u32| {
+            let is_of = |sources: &Sources, wanted: EventId| {
+                sources.iter().any(|source| source.origin == Origin::Event(wanted))
+            };
+            let sides = outline.conditions[condition as usize].sides.as_deref();
+            sides.is_some_and(|[one, other]| {
+                [(one, other), (other, one)]
+                    .iter()
+                    .any(|(asked, own)| is_of(asked, answer) && (is_of(own, step) || is_of(own, counted_on)))
+            })
+        };
         // Whether there is another step is asked by who goes on as long as there is something.
         let is_step = outline.events[step.index()].control.iter().any(|on| is_from(*on, &|one| one == answer));
         !is_step
             && (0..).zip(&outline.events).any(|(number, event)| {
-                event
-                    .control
-                    .iter()
-                    .any(|on| !outline.conditions[*on as usize].is_by_size && is_from(*on, &|one| one == answer))
-                    && !event.control.iter().any(|on| is_from(*on, &is_claim))
+                event.control.iter().any(|on| {
+                    !outline.conditions[*on as usize].is_by_size
+                        && is_from(*on, &|one| one == answer)
+                        && !is_own_number(*on)
+                }) && !event.control.iter().any(|on| is_from(*on, &is_claim))
                     && self.is_act(EventId(number), event)
             })
     }

@@ -4,7 +4,9 @@
 //! is put where nothing was, a mark is put up that was down, a number or a list comes back changed. What is asked for other
 //! reasons has mostly been seen to by others.
 
-use program::outline::{Action, Argument, Member, Object, Origin, Source, Start};
+use program::ir::{Arithmetic, Op, Value};
+use program::model;
+use program::outline::{Action, Argument, Event, Member, Object, Origin, Source, Start};
 use program::summary::{Access, Root};
 use program::{FieldId, LockKind, Variable};
 
@@ -29,6 +31,9 @@ pub(super) const RELATIVE: [&str; 9] = [
     "decrement",
 ];
 
+/// How operations begin after which there is more.
+const MORE: [&str; 7] = ["add", "put", "push", "offer", "increment", "getAndIncrement", "next"];
+
 impl Looking<'_> {
     pub(super) fn is_telling(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
@@ -40,13 +45,14 @@ impl Looking<'_> {
                         || self.is_put_up(stale) && !self.is_asked_in_loop(read, write)
                         || is_compared(stale.read, write)
                             && self.is_number(stale.variable)
+                            && !operation(self.whole, &write.spot).is_some_and(|name| RELATIVE.contains(&name))
                             && (!self.is_unlocked(write) || self.is_counted_beside(stale))
                         || self.is_left_empty(read, write)
                         || self.is_taken_if_any(read, write)
                         || self.is_filled(stale) && !self.is_unlocked(write))
             }
             Use::Found | Use::Counted => true,
-            Use::Stepped => self.is_number(stale.variable),
+            Use::Stepped => false,
         }
     }
 
@@ -67,8 +73,23 @@ impl Looking<'_> {
             && !self.is_swapped(stale)
             && !self.is_written_here(stale)
             && !(self.is_late(&write.spot) && self.is_unlocked(write))
-            && (self.is_number(stale.variable) || !self.is_away(stale.read) || !self.is_away(stale.write))
-            && (self.summary.sections[stale.first].kind != LockKind::Own || self.is_shown_by_others(stale))
+            && (self.is_number(stale.variable) && !matches!(stale.variable, Variable::Field(_))
+                || !self.is_by_itself(stale.first, read)
+                || !self.is_away(stale.read)
+                || !self.is_away(stale.write))
+            && !self.is_nothing_there(stale, write)
+            && !self.is_put_back(stale, write)
+            && (!self.is_atomic_number(stale.variable) || self.is_told_on(stale))
+            && match self.is_by_itself(stale.first, read) {
+                true => self.is_shown_by_others(stale),
+                // What goes from one section to another over calls goes there for many reasons.
+                false if stale.is_waited() => false,
+                false => match (self.is_away(stale.read), self.is_away(stale.write)) {
+                    (false, false) => self.is_number(stale.variable) && self.is_step(write),
+                    (true, true) => self.is_told_on(stale),
+                    _ => false,
+                },
+            }
             && !self.is_far_away(stale.read)
             && !self.is_far_away(stale.write)
     }
@@ -151,9 +172,58 @@ impl Looking<'_> {
                 && (name.contains("Integer") || name.contains("Long"))
     }
 
-    fn type_of(&self, field: FieldId) -> &str {
+    fn is_atomic_number(&self, variable: Variable) -> bool {
+        matches!(variable, Variable::Held(_)) && self.is_number(variable)
+    }
+
+    pub(super) fn type_of(&self, field: FieldId) -> &str {
         let program = self.whole.program;
         program.names.text(program.field(field).descriptor)
+    }
+
+    /// Whether a method is told what another one has said, and so much more or less: `tank.set(tank.level() + 1)`.
+    fn is_told_on(&self, stale: &Stale) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let Ok(Some(body)) = self.whole.program.body(self.method) else { return false };
+        let pc = |access: &Access| outline.events[access.event.index()].pc;
+        let [said, told] = [stale.read, stale.write].map(|access| pc(self.access(access)));
+        let is_said = |value: Value| body.instruction(value).pc == said && matches!(body.op(value), Op::Call { .. });
+        let is_moved = |value: &Value| match *body.op(*value) {
+            Op::Arithmetic(Arithmetic::Add | Arithmetic::Subtract, one, other) => is_said(one) || is_said(other),
+            _ => false,
+        };
+        body.instructions().any(|(_, instruction)| match instruction.op {
+            Op::Call { arguments, .. } => instruction.pc == told && body.operands(arguments).iter().any(is_moved),
+            _ => false,
+        })
+    }
+
+    /// Whether a field or an atomic gets back what it had: who does so has it alone, meanwhile.
+    fn is_put_back(&self, stale: &Stale, write: &Access) -> bool {
+        if write.is_keyed || self.is_away(stale.read) || self.is_away(stale.write) {
+            return false;
+        }
+        let Ok(Some(body)) = self.whole.program.body(self.method) else { return false };
+        let is_read = |value: Value| body.instruction(body.without_casts(value)).pc == self.access(stale.read).spot.pc;
+        body.instructions().filter(|(_, instruction)| instruction.pc == write.spot.pc).any(|(_, instruction)| {
+            match instruction.op {
+                Op::Call { arguments, .. } => body.operands(arguments).last().is_some_and(|value| is_read(*value)),
+                Op::PutField { value, .. } | Op::PutStatic { value, .. } => is_read(value),
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether the write only happens where what was read was nothing: then nothing of that comes back.
+    fn is_nothing_there(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = Origin::Event(self.access(stale.read).event);
+        outline.events[write.event.index()].control.iter().any(|condition| {
+            let condition = &outline.conditions[*condition as usize];
+            condition.sources.iter().all(|source| source.origin == read)
+                && (outline.is_because_absent(condition, write.event)
+                    || outline.is_because_nought(condition, write.event))
+        })
     }
 
     /// Whether a mark is put up because it was down, and something is done after that which others must not do, too. A glance
@@ -165,6 +235,35 @@ impl Looking<'_> {
             && !is_glance
             && self.moves(write, None) == Some(Move::Up)
             && !self.is_set_at_the_end(stale, write)
+            && !self.is_up_already(stale, write)
+            && (stale.is_waited()
+                || !self.is_unlocked(write)
+                || self.of_same_answer(stale, write).any(|(_, event)| self.is_done(event)))
+    }
+
+    /// Whether a mark that is asked for here is up where it is put up.
+    fn is_up_already(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let read = Origin::Event(self.access(stale.read).event);
+        let block = outline.events[write.event.index()].block as usize;
+        !self.is_away(stale.read)
+            && outline.conditions.iter().any(|condition| {
+                condition.sources.iter().all(|source| source.origin == read)
+                    && condition.nought.is_some_and(|nought| !outline.reached_by(condition, nought)[block])
+            })
+    }
+
+    /// Whether an event may do something, and more than to wake those who look again then.
+    fn is_done(&self, event: &Event) -> bool {
+        match &event.action {
+            Action::Call { method, .. } => {
+                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                model.is_none_or(|model| model.access != model::Access::Read)
+                    && !matches!(self.whole.program.names.text(method.name), "notify" | "notifyAll")
+            }
+            Action::Write { .. } => true,
+            _ => false,
+        }
     }
 
     /// Whether a container or a number is removed because of what this method has just made of it: the last one has gone out
@@ -173,14 +272,33 @@ impl Looking<'_> {
         let is_found = |access: &Access| {
             access.base.start == Start::Result(read.event) && matches!(access.member, Member::State(_))
         };
-        let is_change = |access: &Access| access.is_write && is_found(access) && self.may_come_before(access, write);
+        let is_more = |access: &Access| {
+            operation(self.whole, &access.spot).is_some_and(|name| MORE.iter().any(|more| name.starts_with(more)))
+        };
+        // Where nobody ever puts anything in, what has run out is over.
+        let is_filled = |access: &Access| {
+            self.variable(access).is_none_or(|variable| {
+                let mut others =
+                    self.whole.variables.writers(variable).iter().filter_map(|place| self.access_at(place));
+                others.any(|other| is_more(other) || operation(self.whole, &other.spot).is_none())
+            })
+        };
+        let is_change = |access: &Access| {
+            access.is_write
+                && is_found(access)
+                && !is_more(access)
+                && is_filled(access)
+                && self.may_come_before(access, write)
+        };
         let mut asked = write.control.iter().filter_map(|influence| match influence.root {
             Root::Access(asked) => Some(self.access(asked)),
             Root::Parameter(_) => None,
         });
+        // Who goes over something has it alone.
+        let is_gone_over = |access: &Access| operation(self.whole, &access.spot) == Some("hasNext");
         write.is_removal
             && !self.is_answer_asked(write)
-            && asked.any(is_found)
+            && asked.any(|access| is_found(access) && !is_gone_over(access))
             && self.summary.accesses.iter().any(is_change)
     }
 
@@ -220,8 +338,18 @@ impl Looking<'_> {
                 Action::Wait(_) => false,
             })
         };
+        // Of two who take in one method, one goes on where the other one does not.
+        let is_taken_elsewhere = || {
+            let writers = self.variable(write).map(|variable| self.whole.variables.writers(variable));
+            writers.is_none_or(|writers| {
+                let others = writers.iter().filter_map(|place| self.access_at(place));
+                let mut others = others.filter(|other| other.spot != write.spot).peekable();
+                others.peek().is_none() || others.any(|other| other.spot.method != write.spot.method)
+            })
+        };
         is_taken
             && !is_drained
+            && is_taken_elsewhere()
             && operation(self.whole, &read.spot).is_some_and(is_asked)
             && !is_looked_at()
             && is_used()

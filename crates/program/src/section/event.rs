@@ -207,12 +207,16 @@ fn wait(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Va
 
 /// The path of a lock, which a getter may have told, or which was looked up by a key.
 fn gotten(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Path {
-    if let Op::Call { method, arguments, .. } = *body.op(body.without_casts(object))
-        && let Some(lock) = program.getters.get(program, method)
-    {
-        return lock.in_caller(program, body, paths, body.operands(arguments), at);
-    }
-    keyed::path(program, body, paths, object, at).unwrap_or_else(|| paths.of(object, at))
+    told(body, program, paths, object, at)
+        .or_else(|| keyed::path(program, body, paths, object, at))
+        .unwrap_or_else(|| paths.of(object, at))
+}
+
+/// The path of a lock that a getter has told.
+fn told(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Option<Path> {
+    let Op::Call { method, arguments, .. } = *body.op(body.without_casts(object)) else { return None };
+    let lock = program.getters.get(program, method)?;
+    Some(lock.in_caller(program, body, paths, body.operands(arguments), at))
 }
 
 /// The path of an object whose monitor is used. Only one that is nothing but a lock is called by the key that it was
@@ -220,7 +224,7 @@ fn gotten(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: 
 fn monitor(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Path {
     match body.instruction(object).value_type {
         ValueType::Reference(class) if class == program.roots.object => gotten(body, program, paths, object, at),
-        _ => paths.of(object, at),
+        _ => told(body, program, paths, object, at).unwrap_or_else(|| paths.of(object, at)),
     }
 }
 

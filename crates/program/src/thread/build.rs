@@ -35,6 +35,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
     let mut open = Vec::new();
     let mut one_caller = None;
+    let mut has_closed = false;
     if world != World::Closed {
         // What only may be called, by one of many targets or by the library, closes no class.
         let mut closed = FxHashSet::default();
@@ -43,6 +44,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
             let plain = Graph::of_plain_calls(calls, program.known_method_count(), &started, &callbacks);
             by_main = Rows::of_roots(&plain, &plain.components(|_| true), &roots);
             closed = closed_entries(&entries, &sites.starts, &started_at, &by_main);
+            has_closed = !closed.is_empty();
         }
         open = open_methods(program, calls, &entries, &by_main, &closed);
         // Who calls what is not made for threads has an object of his own; what that leads to is another matter.
@@ -98,6 +100,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         unknown_starts,
         started: lambdas,
         open,
+        has_closed,
         one_caller,
         library,
         from_outside: OnceLock::new(),

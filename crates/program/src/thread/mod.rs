@@ -128,6 +128,8 @@ pub struct Threads {
     turns: FxHashMap<At, u16>,
     /// What code that is not here may call, in order.
     pub(crate) open: Vec<MethodId>,
+    /// Some `main` starts threads, which closes the classes that it reaches.
+    pub(crate) has_closed: bool,
     /// Callers of classes that are marked as not made for threads.
     one_caller: Option<EntryId>,
     pub(crate) library: Library,
