@@ -413,8 +413,8 @@ mod tests {
             ["artifactLocation"]
             .clone()
         };
-        assert_eq!(uri("/home/ö b/A.java")["uri"], "file:///home/%C3%B6%20b/A.java");
-        assert!(uri("/home/A.java").get("uriBaseId").is_none());
+        assert_eq!(uri("/ö b/A.java")["uri"], "file:///%C3%B6%20b/A.java");
+        assert!(uri("/b/A.java").get("uriBaseId").is_none());
         assert_eq!(uri("./a/A.java")["uri"], "a/A.java");
     }
 
