@@ -1,10 +1,9 @@
 //! `fissure check`: class files in, report out.
 
-use std::cell::OnceCell;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use detect_static::{DETECTORS, Detector, LockPatternOptions, Options};
+use detect_static::{DETECTORS, Detector, LockPatternOptions, Model, Options};
 use program::{CallGraph, Program, Unreadable};
 use report::{Inputs, Report, Skipped};
 
@@ -78,8 +77,8 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
     if let Some(name) = assumed.unknown.first() {
         bail!("there is no class, method or field `{name}`");
     }
-    let whole = OnceCell::new();
-    let mut checked = detect_static::check_keeping(&program, detectors, options(args), &whole);
+    let model = Model::default();
+    let mut checked = detect_static::check_keeping(&program, detectors, options(args), &model);
     checked.findings.retain(|finding| !assumed.hides(finding));
     let mut skipped = inputs.skipped;
     skipped.extend(program.skipped().iter().cloned());
@@ -96,7 +95,7 @@ fn analyse(args: &CheckArgs, detectors: &[&Detector]) -> Result<Answer> {
         plan: String::new(),
     };
     // The command is about to end: nobody waits for millions of small pieces to be freed.
-    std::mem::forget(whole);
+    std::mem::forget(model);
     std::mem::forget(program);
     if let Some((cache, key_before)) = &kept {
         // What changed while it was read belongs to no key.

@@ -30,6 +30,10 @@ use clap::error::ErrorKind;
 
 use args::{Cli, Command};
 
+/// A check makes and drops millions of small things, on all cores.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Wrong usage, configuration or input.
 const TROUBLE: u8 = 2;
 /// A mistake of ours.

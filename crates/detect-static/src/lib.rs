@@ -19,7 +19,8 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use finding::{Finding, Suspicion};
-use program::{Ground, Program, Settings, Unreadable, Whole};
+use program::{FieldId, Ground, Program, Settings, Unreadable, Whole};
+use rustc_hash::FxHashSet;
 
 pub use lock_pattern::Options as LockPatternOptions;
 
@@ -41,6 +42,19 @@ enum Check {
     Ground(for<'g> fn(&'g Ground<'g>, &'g Options) -> Rest<'g>),
     /// The whole program.
     Whole(fn(&Whole<'_>, &Options) -> Checked),
+    /// The whole program, or, where only what stands out is told, the part of it that may have that: a first look tells
+    /// which fields it is about, and who else uses them is added then.
+    Narrow { look: fn(&Whole<'_>) -> FxHashSet<FieldId>, check: fn(&Whole<'_>, &Options) -> Checked },
+}
+
+impl Check {
+    /// What is to be done with the whole program.
+    fn of_whole(&self) -> Option<fn(&Whole<'_>, &Options) -> Checked> {
+        match self {
+            Check::Ground(_) => None,
+            Check::Whole(check) | Check::Narrow { check, .. } => Some(*check),
+        }
+    }
 }
 
 type Rest<'g> = Box<dyn FnOnce() -> Checked + Send + 'g>;
@@ -80,18 +94,25 @@ pub fn check(program: &Program, detectors: &[&Detector]) -> Checked {
 
 /// The same with other assumptions about the program.
 pub fn check_with(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Checked {
-    check_keeping(program, detectors, options, &OnceCell::new())
+    check_keeping(program, detectors, options, &Model::default())
 }
 
-/// The same; the model of the program, if it was needed, stays with the caller. To take it apart costs time that one who
-/// is about to end need not spend.
+/// The model of a program, as far as a check needed it.
+#[derive(Default)]
+pub struct Model<'p> {
+    ground: OnceCell<Arc<Ground<'p>>>,
+    whole: OnceCell<Whole<'p>>,
+}
+
+/// The same; the model of the program stays with the caller. To take it apart costs time that one who is about to end need
+/// not spend.
 pub fn check_keeping<'p>(
     program: &'p Program,
     detectors: &[&Detector],
     options: impl Into<Options>,
-    whole: &OnceCell<Whole<'p>>,
+    model: &Model<'p>,
 ) -> Checked {
-    run(program, detectors, &options.into(), whole)
+    run(program, detectors, &options.into(), true, model)
 }
 
 /// A check, and what a run could say about it.
@@ -105,9 +126,10 @@ pub struct Suspected {
 /// Checks, and asks what a run would have to show.
 pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Options>) -> Suspected {
     let options = options.into();
-    let whole = OnceCell::new();
-    let checked = run(program, detectors, &options, &whole);
-    let whole = whole.get_or_init(|| Whole::of(program, options.settings.clone()));
+    let model = Model::default();
+    // A run is asked about more than what stands out.
+    let checked = run(program, detectors, &options, false, &model);
+    let whole = model.whole.get_or_init(|| Whole::of(program, options.settings.clone()));
     let told = checked.findings.iter().filter_map(|finding| suspicion::of(whole, finding, true));
     // What is not told has to run.
     let mut suspicions = detour::with_detours(whole, told.collect());
@@ -118,20 +140,30 @@ pub fn suspect(program: &Program, detectors: &[&Detector], options: impl Into<Op
     Suspected { checked, suspicions }
 }
 
-fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, whole: &OnceCell<Whole<'p>>) -> Checked {
+fn run<'p>(
+    program: &'p Program,
+    detectors: &[&Detector],
+    options: &Options,
+    may_be_narrow: bool,
+    model: &Model<'p>,
+) -> Checked {
     let mut all = Checked::default();
-    let ground = Arc::new(Ground::of(program, options.settings.clone()));
+    let ground = model.ground.get_or_init(|| Arc::new(Ground::of(program, options.settings.clone())));
     let mut add = |checked: Checked| {
         all.findings.extend(checked.findings);
         all.unreadable.extend(checked.unreadable);
     };
-    let needs_whole = detectors.iter().any(|detector| matches!(detector.check, Check::Whole(_)));
+    let needs_whole = detectors.iter().any(|detector| detector.check.of_whole().is_some());
+    let is_narrow = may_be_narrow
+        && ground.is_narrow()
+        && !(options.notes || options.settings.strict || options.settings.paper)
+        && !detectors.iter().any(|detector| matches!(detector.check, Check::Whole(_)));
     if needs_whole {
-        ground.expect_summaries();
+        ground.expect_summaries(is_narrow);
     }
     let begun = detectors.iter().filter_map(|detector| match detector.check {
-        Check::Ground(check) => Some(check(&ground, options)),
-        Check::Whole(_) => None,
+        Check::Ground(check) => Some(check(ground, options)),
+        Check::Whole(_) | Check::Narrow { .. } => None,
     });
     let begun: Vec<Rest<'_>> = begun.collect();
     // Neither keeps all cores busy all the time. Making summaries asks for no threads, which the others may be finding.
@@ -140,9 +172,19 @@ fn run<'p>(program: &'p Program, detectors: &[&Detector], options: &Options, who
         || needs_whole.then(|| Whole::on(ground.clone())),
     );
     checked.into_iter().for_each(&mut add);
-    let whole = made.map(|made| whole.get_or_init(|| made));
+    let whole = made.map(|mut made| {
+        if is_narrow {
+            let looks = detectors.iter().filter_map(|detector| match detector.check {
+                Check::Narrow { look, .. } => Some(look(&made)),
+                Check::Ground(_) | Check::Whole(_) => None,
+            });
+            let fields: FxHashSet<FieldId> = looks.flatten().collect();
+            made.add_users(&fields);
+        }
+        model.whole.get_or_init(|| made)
+    });
     for detector in detectors {
-        if let (Check::Whole(check), Some(whole)) = (&detector.check, whole) {
+        if let (Some(check), Some(whole)) = (detector.check.of_whole(), whole) {
             add(check(whole, options));
         }
     }

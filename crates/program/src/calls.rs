@@ -147,14 +147,20 @@ impl Calls {
     /// Whether a method calls an operation of a library object that synchronizes itself, or may: behind an interface
     /// like `Map` can be anything.
     pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
-        self.mentions[method.index()].calls.iter().any(|(kind, called)| {
+        self.library_sections(program, method) > 0
+    }
+
+    /// How many such operations a method calls.
+    pub(crate) fn library_sections(&self, program: &Program, method: MethodId) -> usize {
+        let is_section = |(kind, called): &&(CallKind, MethodName)| {
             self.model(program, *called, called.class).is_some_and(|model| {
                 model.section != model::Section::None
                     || (*kind == CallKind::Interface
                         && model.access != model::Access::None
                         && self.is_behind_interface(method))
             })
-        })
+        };
+        self.mentions[method.index()].calls.iter().filter(is_section).count()
     }
 
     /// Whether a method touches a library object by an interface.

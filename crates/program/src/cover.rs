@@ -49,6 +49,10 @@ impl<'c> Cover<'c> {
         Cover { by_known: true, ..self }
     }
 
+    fn known_outline(&self, method: MethodId) -> Option<&'c Outline> {
+        self.summaries.outline_of_caller(self.program, method)
+    }
+
     fn is_run(&self, method: MethodId) -> bool {
         self.threads.is_none_or(|threads| !threads.of_method(method).is_empty())
     }
@@ -121,7 +125,7 @@ impl<'c> Cover<'c> {
     pub fn is_always_inside(&self, method: MethodId, lock: &Name, kind: LockKind, relation: &Relation) -> bool {
         let Some(wanted) = self.identity(method, lock) else { return false };
         self.program.methods().all(|method| {
-            let Some(outline) = self.summaries.outline(method) else { return true };
+            let Some(outline) = self.known_outline(method) else { return true };
             outline.sections.iter().filter(|section| section.kind == kind && !section.reentrant).all(|section| {
                 let mut asked = FxHashSet::default();
                 self.identity(method, &section.lock) != Some(wanted)
@@ -177,7 +181,7 @@ impl<'c> Cover<'c> {
         let mut is_called = false;
         let mut callers = self.calls.callers(method).iter().filter(|caller| self.is_run(**caller));
         let all = callers.all(|caller| {
-            let Some(outline) = self.summaries.outline(*caller) else { return false };
+            let Some(outline) = self.known_outline(*caller) else { return false };
             self.call_sites(*caller, method).all(|(event, arguments)| {
                 is_called = true;
                 let held = self.held_at(*caller, outline, event);
@@ -259,7 +263,7 @@ impl<'c> Cover<'c> {
                 found.extend(relations);
                 break;
             };
-            let Some(outline) = self.summaries.outline(caller) else { break };
+            let Some(outline) = self.known_outline(caller) else { break };
             let held = self.held_at(caller, outline, at);
             object = from_caller(self.program, &object, arguments);
             keys = keys_from_caller(self.program, &keys, arguments);
@@ -285,7 +289,7 @@ impl<'c> Cover<'c> {
 
     /// The locks of some sections of a method, by all names that it has for them.
     fn locks(&self, method: MethodId, summary: &Summary, sections: SectionSet) -> Vec<HeldLock> {
-        match self.summaries.outline(method) {
+        match self.known_outline(method) {
             Some(outline) => locks_of(summary, outline, sections),
             None => locks(summary, sections),
         }
@@ -329,7 +333,7 @@ impl<'c> Cover<'c> {
 
     /// The places in `caller` that call `method`, or make it as a lambda.
     fn call_sites(&self, caller: MethodId, method: MethodId) -> impl Iterator<Item = (usize, &[Argument])> {
-        let outline = self.summaries.outline(caller);
+        let outline = self.known_outline(caller);
         outline.into_iter().flat_map(|outline| outline.events.iter().enumerate()).filter_map(move |(index, event)| {
             match &event.action {
                 Action::Call { kind, method: called, arguments } => {
@@ -357,7 +361,7 @@ impl<'c> Cover<'c> {
     pub fn held_on_the_way(&self, calls: impl Iterator<Item = (MethodId, u32)>) -> Vec<HeldLock> {
         let mut held: Vec<HeldLock> = Vec::new();
         for (method, pc) in calls {
-            let Some(outline) = self.summaries.outline(method) else { return Vec::new() };
+            let Some(outline) = self.known_outline(method) else { return Vec::new() };
             let call = outline.events.iter().find_map(|event| match &event.action {
                 Action::Call { arguments, .. } if event.pc == pc => Some((event, arguments)),
                 _ => None,
@@ -412,7 +416,7 @@ impl<'c> Cover<'c> {
     }
 
     fn asserted(&self, method: MethodId) -> Vec<HeldLock> {
-        let outline = self.summaries.outline(method);
+        let outline = self.known_outline(method);
         outline.map_or_else(Vec::new, |outline| asserted_locks(self.program, method, outline))
     }
 
@@ -431,7 +435,7 @@ impl<'c> Cover<'c> {
         let mut common: Option<Vec<HeldLock>> = None;
         let mut is_for_new = false;
         for caller in self.calls.callers(method).iter().filter(|caller| self.is_run(**caller)) {
-            let Some(outline) = self.summaries.outline(*caller) else {
+            let Some(outline) = self.known_outline(*caller) else {
                 common = Some(Vec::new());
                 break;
             };

@@ -7,6 +7,7 @@ pub mod jdk;
 pub mod model;
 pub mod outline;
 pub mod sharing;
+mod summarised;
 pub mod summary;
 pub mod thread;
 

@@ -1,16 +1,16 @@
 //! The whole program: what a detector may ask beyond one method.
 
-use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use classfile::CallKind;
-use location::FieldName;
-use rustc_hash::FxHashMap;
+use location::{FieldName, Symbol};
+use rayon::prelude::*;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
 use crate::captured::Captured;
-use crate::class::{ClassId, MethodId, Program, Unreadable};
+use crate::class::{FieldId, MethodId, Program, Unreadable};
 use crate::cover::Cover;
 use crate::ir::Body;
 use crate::latch::Signals;
@@ -19,16 +19,10 @@ use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
 use crate::sharing::{Answers, Sharings};
 use crate::sole::Sole;
-use crate::summary::{Extent, Summaries};
+use crate::summarised::Summarised;
+use crate::summary::{Extent, Scope, Summaries};
 use crate::thread::{Threads, World};
 use crate::variable::Variables;
-
-/// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
-/// that keeps to [`MAX_METHODS`] counts, so that very large programs are looked at less deeply, and not for hours; all
-/// others whole.
-const REACHES: [(usize, usize); 7] = [(usize::MAX, usize::MAX), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)];
-
-const MAX_METHODS: usize = 40_000;
 
 /// What is assumed of the program.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -68,14 +62,6 @@ pub struct Ground<'p> {
     /// Of two methods: whether calls lead from the first to the second, where that was asked.
     pub(crate) reaching: Mutex<FxHashMap<(MethodId, MethodId), bool>>,
     summarised: OnceLock<Summarised>,
-}
-
-/// Which methods the whole program has summaries of.
-struct Summarised {
-    /// Methods that are taken to be atomic.
-    atomic: Vec<MethodId>,
-    /// By method: whether it matters.
-    matters: Vec<bool>,
 }
 
 impl<'p> Ground<'p> {
@@ -124,17 +110,24 @@ impl<'p> Ground<'p> {
         self.threads().is_from_outside(method) || self.is_large() && self.settings.world != World::Closed
     }
 
-    /// Finds out which methods will be summarised. Whoever looks at code before that leaves their outlines behind.
-    pub fn expect_summaries(&self) {
-        self.summarised();
+    /// Whether only what stands out is told, unless somebody asks for more: there are many classes, and threads come that
+    /// nobody sees.
+    pub fn is_narrow(&self) -> bool {
+        self.has_many() && self.settings.world != World::Closed
+    }
+
+    /// Finds out which methods will be summarised. Whoever looks at code before that leaves their outlines behind. If only
+    /// what stands out is going to be told (`is_narrow`), those are left out that have no part in it.
+    pub fn expect_summaries(&self, is_narrow: bool) {
+        self.summarised.get_or_init(|| self.to_summarise(is_narrow));
     }
 
     fn summarised(&self) -> &Summarised {
-        self.summarised.get_or_init(|| {
-            let atomic = atomic_methods(self.program, &self.calls, &self.settings.atomic);
-            let matters = matters(self.program, &self.calls, &atomic);
-            Summarised { atomic, matters }
-        })
+        self.summarised.get_or_init(|| self.to_summarise(false))
+    }
+
+    fn to_summarise(&self, is_narrow: bool) -> Summarised {
+        Summarised::of(self.program, &self.calls, &self.settings.atomic, is_narrow)
     }
 
     /// As [`Program::visit_bodies`]. Outlines that are expected to be asked for are made on the way: reading and
@@ -161,9 +154,10 @@ impl<'p> Ground<'p> {
         Outlines::new(self.program, &self.outlines)
     }
 
-    /// Summaries of the methods that `wanted` accepts.
-    pub fn summaries(&self, wanted: impl Fn(MethodId) -> bool) -> Summaries {
-        Summaries::of(self.program, &self.calls, self.outlines.clone(), Arc::default(), &[], Extent::NEAR, wanted)
+    /// Summaries of the methods that `wanted` accepts. Of `around`, which call them, only what they hold then is known.
+    pub fn summaries(&self, wanted: impl Fn(MethodId) -> bool, around: FxHashSet<MethodId>) -> Summaries {
+        let scope = Scope { atomic: &[], extent: Extent::NEAR, around };
+        Summaries::of(self.program, &self.calls, self.outlines.clone(), Arc::default(), scope, wanted)
     }
 
     /// What starts what, and which threads run a method; found when it is first asked for. That is done on all cores:
@@ -204,13 +198,26 @@ impl<'p> Whole<'p> {
     }
 
     pub fn on(ground: Arc<Ground<'p>>) -> Whole<'p> {
-        let Summarised { atomic, matters } = ground.summarised();
+        let Summarised { atomic, matters, around } = ground.summarised();
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
-        let summaries =
-            Summaries::of(ground.program, &ground.calls, outlines, captured, atomic, ground.extent(), |method| {
-                matters[method.index()]
-            });
+        let scope = Scope { atomic, extent: ground.extent(), around: around.clone() };
+        let is_wanted = |method: MethodId| matters[method.index()];
+        let summaries = Summaries::of(ground.program, &ground.calls, outlines, captured, scope, is_wanted);
         Whole::with(ground, summaries)
+    }
+
+    /// Summarises those methods, too, that would matter if more were told and whose code names one of these fields.
+    pub fn add_users(&mut self, fields: &FxHashSet<FieldId>) {
+        let (program, calls) = (self.ground.program, &self.ground.calls);
+        let names: FxHashSet<Symbol> = fields.iter().map(|field| program.field(*field).name).collect();
+        let is_it = |field: &FieldName| {
+            names.contains(&field.name) && program.resolve_field(*field).is_some_and(|field| fields.contains(&field))
+        };
+        let is_user = |method: &MethodId| calls.reads(*method).iter().chain(calls.writes(*method)).any(is_it);
+        let around = &self.ground.summarised().around;
+        let users: FxHashSet<MethodId> = around.par_iter().copied().filter(is_user).collect();
+        self.summaries.extend(program, calls, &users);
+        self.variables = Variables::of(program, &self.summaries);
     }
 
     /// With a summary of every method, not only of those that matter.
@@ -218,7 +225,8 @@ impl<'p> Whole<'p> {
         let ground = Arc::new(Ground::of(program, settings));
         let atomic = atomic_methods(program, &ground.calls, &ground.settings.atomic);
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
-        let summaries = Summaries::of(program, &ground.calls, outlines, captured, &atomic, ground.extent(), |_| true);
+        let scope = Scope { atomic: &atomic, extent: ground.extent(), around: FxHashSet::default() };
+        let summaries = Summaries::of(program, &ground.calls, outlines, captured, scope, |_| true);
         Whole::with(ground, summaries)
     }
 
@@ -260,78 +268,5 @@ impl<'p> Whole<'p> {
 
     pub fn cover(&self) -> Cover<'_> {
         Cover::new(self.program, &self.calls, &self.summaries)
-    }
-}
-
-/// By method: whether it goes through a section, leads to one, or is called on the way. To write a volatile field is a
-/// section, too, and so is to read one that holds a value of several parts.
-fn matters(program: &Program, calls: &Calls, atomic: &[MethodId]) -> Vec<bool> {
-    let has_section = |method: &MethodId| {
-        program.may_lock(*method)
-            || calls.has_library_section(program, *method)
-            || atomic.contains(method)
-            || calls.mentions[method.index()].writes.iter().any(|field| program.is_volatile_field(*field))
-            || calls.mentions[method.index()].reads.iter().any(|field| program.is_replaced_whole(*field))
-    };
-    let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
-    let mut reached = vec![false; program.known_method_count()];
-    for (up, down) in REACHES {
-        reached.fill(false);
-        sections.iter().for_each(|method| reached[method.index()] = true);
-        spread(&mut reached, sections.clone(), up, |method| calls.callers(method));
-        let above = program.methods().filter(|method| reached[method.index()]).collect();
-        spread(&mut reached, above, down, |method| calls.callees(method));
-        if reached.iter().filter(|reached| **reached).count() <= MAX_METHODS {
-            break;
-        }
-    }
-    // What fields hold is told where objects are made.
-    let initialisers = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
-    let on_containers =
-        program.methods().filter(|method| reached[method.index()] && calls.uses_library(program, *method));
-    let asking = sections.iter().copied().chain(on_containers);
-    let mut holders: BTreeSet<ClassId> = asking.map(|method| program.class_of(method)).collect();
-    let summarised = program.methods().filter(|method| reached[method.index()]);
-    holders.extend(summarised.flat_map(|method| receivers(program, calls, method)));
-    for class in holders {
-        for method in program.methods_of(class) {
-            reached[method.index()] |= initialisers.contains(&program.method(method).name);
-        }
-    }
-    reached
-}
-
-/// The classes with a final field that a method reads where its code calls what several classes have: what the field
-/// holds may tell which of them runs.
-fn receivers(program: &Program, calls: &Calls, method: MethodId) -> Vec<ClassId> {
-    let called = calls.made_by(method).iter().filter(|(kind, called)| {
-        matches!(kind, CallKind::Virtual | CallKind::Interface)
-            && calls.targets(program, *kind, *called).known().len() > 1
-    });
-    let called: Vec<&str> = called.map(|(_, called)| program.names.text(called.class.0)).collect();
-    let is_called = |field: &FieldName| {
-        let class = program.names.text(field.descriptor).strip_prefix('L').and_then(|class| class.strip_suffix(';'));
-        class.is_some_and(|class| called.contains(&class))
-    };
-    let fields = calls.reads(method).iter().filter(|field| !called.is_empty() && is_called(field));
-    let finals = fields.filter(|field| program.is_final_field(**field));
-    finals.filter_map(|field| program.resolve_field(*field)).map(|field| program.class_of_field(field)).collect()
-}
-
-/// Marks what can be reached from `edge` in so many steps.
-fn spread<'c>(reached: &mut [bool], mut edge: Vec<MethodId>, steps: usize, next: impl Fn(MethodId) -> &'c [MethodId]) {
-    for _ in 0..steps {
-        if edge.is_empty() {
-            return;
-        }
-        let mut further = Vec::new();
-        for method in edge.drain(..) {
-            for other in next(method) {
-                if !std::mem::replace(&mut reached[other.index()], true) {
-                    further.push(*other);
-                }
-            }
-        }
-        edge = further;
     }
 }

@@ -35,7 +35,7 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
     };
     let calls = Calls::of(program, CallGraph::default());
     let outlines = Arc::new(OutlineCache::new(program));
-    let summaries = Summaries::of(program, &calls, outlines, Arc::default(), &[], Extent::SMALL, |_| true);
+    let summaries = Summaries::of(program, &calls, outlines, Arc::default(), Extent::SMALL.into(), |_| true);
     let outlines = Outlines::new(program, &summaries.outlines);
     let threads = Threads::of(program, &calls, outlines, world);
     let mut facts = Vec::new();

@@ -39,7 +39,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     name: "causal-views",
     summary: "what one section reads or writes as a whole is written or read in two pieces",
     default: true,
-    check: Check::Whole(check),
+    check: Check::Narrow { look: stale::asked_about, check },
 };
 
 fn check(whole: &Whole<'_>, options: &Options) -> Checked {

@@ -6,7 +6,9 @@ use program::model::{State, only_adds};
 use program::outline::{Action, EventId, KeyStart, Member, NameStep, Outline};
 use program::summary::{Access, AccessId, Root, Summary};
 use program::thread::{EntryId, EntryKind};
-use program::{LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
+use program::{FieldId, LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
 
 use super::paper::left;
 use super::rules::is_known;
@@ -134,7 +136,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
     let asking = Asking { whole, method, summary, outline };
     let mut found: Vec<(Stale, Variable)> = Vec::new();
-    for flow in asking.positions().into_iter().chain(asking.reentered()).chain(asking.fetched_again()) {
+    for flow in asking.flows() {
         let read = &summary.accesses[flow.read.index()];
         let Some(variable) = Variable::of(whole.program, read) else { continue };
         let target = Variable::of(whole.program, &summary.accesses[flow.target.index()]);
@@ -151,6 +153,27 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     found.into_iter().map(|(stale, _)| stale).collect()
 }
 
+/// The fields that what stands out may be about, as far as the methods show that have it.
+pub(super) fn asked_about(whole: &Whole<'_>) -> FxHashSet<FieldId> {
+    let methods: Vec<MethodId> = whole.program.methods().collect();
+    let fields = methods.par_iter().flat_map_iter(|method| {
+        let summary = whole.summaries.summary(*method).filter(|summary| !summary.sections.is_empty());
+        let asking = summary.zip(whole.summaries.outline(*method));
+        let asking = asking.map(|(summary, outline)| Asking { whole, method: *method, summary, outline });
+        let fields = asking.map(|asking| {
+            let variables = asking.flows().filter_map(|flow| {
+                let accesses = [flow.read, flow.target].map(|access| &asking.summary.accesses[access.index()]);
+                let variable = Variable::of(whole.program, accesses[0])?;
+                let is_little = is_little(whole, *method, asking.summary, accesses, variable);
+                (!is_little).then_some(variable.field())
+            });
+            variables.collect::<Vec<_>>()
+        });
+        fields.unwrap_or_default()
+    });
+    fields.collect()
+}
+
 pub(super) struct Asking<'a> {
     pub(super) whole: &'a Whole<'a>,
     pub(super) method: MethodId,
@@ -159,6 +182,10 @@ pub(super) struct Asking<'a> {
 }
 
 impl Asking<'_> {
+    fn flows(&self) -> impl Iterator<Item = Flow> {
+        self.positions().into_iter().chain(self.reentered()).chain(self.fetched_again())
+    }
+
     /// Positions in a later section on the same lock that are worked out from what was read in an earlier one, or reached
     /// because of it.
     fn positions(&self) -> Vec<Flow> {

@@ -17,7 +17,7 @@ use super::explain::{Explaining, Told};
 use super::feasible::Feasible;
 use super::local::Locals;
 use super::receiver::is_one_object;
-use super::relation::Relations;
+use super::relation::{Relations, is_far};
 use super::sources::Sources;
 use super::state::Holder;
 use super::summary::Via;
@@ -98,7 +98,10 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
 }
 
 fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<(&'a Witness, Judgement)> {
-    let possible = possible(analysis);
+    let mut possible = possible(analysis);
+    if !options.notes {
+        possible.retain(|candidate| !is_far(candidate.witness));
+    }
     let mut relations = Relations::of(analysis, ground, &possible);
     let mut judgements: Vec<Option<Judgement>> =
         possible.par_iter().map(|candidate| relations.judge(candidate)).collect();

@@ -64,13 +64,13 @@ struct Look {
 
 impl<'r> Relations<'r> {
     /// Looks at the candidates twice: which sections belong together is seen from the methods that they are in; who else
-    /// touches the data is asked only of those that do.
+    /// touches the data is asked only of those that do. Of those who call these, only what they hold is asked.
     pub(super) fn of(analysis: &'r Analysis<'r>, ground: &Ground<'_>, candidates: &[Candidate<'_>]) -> Relations<'r> {
         let (program, calls) = (analysis.program, analysis.calls);
         let wanted = methods_of(analysis, candidates.iter());
         let mut relations = Relations {
             analysis,
-            summaries: ground.summaries(|method| wanted.contains(&method)),
+            summaries: ground.summaries(|method| wanted.contains(&method), FxHashSet::default()),
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
             owning: FxHashSet::default(),
@@ -118,13 +118,15 @@ impl<'r> Relations<'r> {
         }
         relations.users = users;
         others.extend(kept.iter().map(|candidate| candidate.witness.pair.method));
+        let mut callers = others.clone();
         // Who calls a method that others can call says nothing.
-        spread(&mut others, MAX_UP, |method| match is_hidden(analysis, method) {
+        spread(&mut callers, MAX_UP, |method| match is_hidden(analysis, method) {
             true => calls.callers(method),
             false => &[],
         });
         others.extend(methods_of(analysis, kept.into_iter()));
-        relations.summaries = ground.summaries(|method| others.contains(&method));
+        callers.retain(|method| !others.contains(method));
+        relations.summaries = ground.summaries(|method| others.contains(&method), callers);
         relations.variables = Variables::of(program, &relations.summaries);
         relations.together = relations.views(&fields);
         relations.owning = relations.owning(holders);
@@ -438,8 +440,8 @@ fn is_hidden(analysis: &Analysis<'_>, method: MethodId) -> bool {
     !(access.is_public() || access.is_protected()) || !program.header(program.class_of(method)).access.is_public()
 }
 
-/// Whether the context is too far up to say that the pair was meant to be atomic.
-fn is_far(witness: &Witness) -> bool {
+/// Whether the context is too far up to say that the pair was meant to be atomic: it is style at most.
+pub(super) fn is_far(witness: &Witness) -> bool {
     witness.calls.len() > MAX_CONTEXT_CALLS
 }
 

@@ -45,7 +45,7 @@ impl Looking<'_> {
 
     /// Whether a lock is held over a question to something that needs none, and over the act: it keeps out those that go by
     /// it, and who does not go by it does one step, as a rule to begin or to end.
-    fn is_locked_over(&self, stale: &Stale) -> bool {
+    pub(super) fn is_locked_over(&self, stale: &Stale) -> bool {
         !stale.is_waited() && self.is_under_one_lock(stale)
     }
 

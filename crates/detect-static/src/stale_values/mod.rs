@@ -31,6 +31,7 @@ mod idioms;
 mod kept;
 mod little;
 mod marks;
+mod narrow;
 mod orphaned;
 mod own_key;
 mod phases;
@@ -62,7 +63,7 @@ pub(crate) const DETECTOR: Detector = Detector {
     name: "stale-values",
     summary: "a value read in one section decides or becomes what a later one on the same lock writes",
     default: true,
-    check: Check::Whole(check),
+    check: Check::Narrow { look: narrow::asked_about, check },
 };
 
 fn check(whole: &Whole<'_>, options: &Options) -> Checked {

@@ -5,7 +5,7 @@
 
 use program::outline::{EventId, Name, Origin, Outline, Start};
 use program::summary::{Access, AccessId, Root};
-use program::{MethodId, Variable, Whole};
+use program::{FieldId, MethodId, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -69,6 +69,19 @@ impl Looking<'_> {
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// The fields of containers in which something was found, or put, that is changed in another section.
+    pub(super) fn containers(&self) -> Vec<FieldId> {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
+        let changes = self.summary.accesses.iter().filter(|write| write.is_write && !write.is_removal);
+        let found = changes.filter_map(|write| {
+            let container = write.within.as_deref()?;
+            let (_, variable) =
+                self.provided(outline, container, write).or_else(|| self.looked_up(container, write))?;
+            Some(variable.field())
+        });
+        found.collect()
     }
 
     /// Changes of what was found in a container, or put there, in a section that has ended.

@@ -160,7 +160,7 @@ impl Looking<'_> {
         given.iter().copied().find(|variable| is_shared(self.whole, *variable))
     }
 
-    fn candidates(&self) -> Vec<Stale> {
+    pub(super) fn candidates(&self) -> Vec<Stale> {
         let mut found: Vec<Stale> = Vec::new();
         for (index, write) in self.summary.accesses.iter().enumerate() {
             if !write.is_write || self.around(write).next().is_none() {
@@ -188,6 +188,9 @@ impl Looking<'_> {
                     }
                     let pairs = self.section_pairs(read, write, influence);
                     if pairs.is_empty() && !self.access(read).is_of_each {
+                        continue;
+                    }
+                    if self.is_narrow && !self.may_be_one(self.access(read), write) {
                         continue;
                     }
                     let Some(written) = *written else { continue };

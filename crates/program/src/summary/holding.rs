@@ -46,14 +46,16 @@ pub struct Holdings {
 }
 
 impl Holdings {
-    /// What is stored to the fields that methods with outlines store to, by them or by others.
+    /// What is stored to the fields that methods with outlines store to, by them or by others. `of_caller` tells the
+    /// outlines of those who call them, too.
     pub(super) fn of<'o>(
         asking: Asking<'_>,
         outline: impl Fn(MethodId) -> Option<&'o Outline> + Sync,
+        of_caller: impl Fn(MethodId) -> Option<&'o Outline> + Sync,
         captured: Arc<Captured>,
     ) -> Holdings {
         let Asking { program, calls, .. } = asking;
-        let giving = Giving { program, calls, outline };
+        let giving = Giving { program, calls, of_caller };
         let mut called: FxHashSet<(MethodId, u16)> = FxHashSet::default();
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         let mut foreign = FxHashSet::default();
@@ -63,7 +65,7 @@ impl Holdings {
             .into_par_iter()
             .with_min_len(LOOKED_AT_ONCE)
             .fold(Found::default, |mut found, method| {
-                if let Some(outline) = (giving.outline)(method) {
+                if let Some(outline) = outline(method) {
                     found.look(asking, &giving, method, outline);
                 }
                 found
@@ -90,7 +92,7 @@ impl Holdings {
             program.resolve_field(field).filter(|field| fields.contains_key(field) || given.contains(field))
         };
         let writes = |method: MethodId| {
-            (giving.outline)(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
+            outline(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
         };
         let others = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_held));
         for (field, holding) in others.into_iter().flatten().flatten() {
@@ -110,7 +112,7 @@ impl Holdings {
             ((method, position), given)
         });
         let parameters = parameters.filter(|(_, given)| *given != Holding::default()).collect();
-        let twins = Twins::of(program, calls, &giving.outline, &kept);
+        let twins = Twins::of(program, calls, &outline, &giving.of_caller, &kept);
         let handles = handles(program, calls);
         let handled = handles.values().filter_map(|handled| program.resolve_field(*handled)).collect();
         Holdings { fields, foreign, kept, twins, handles, handled, captured, parameters }
@@ -245,7 +247,7 @@ impl Found {
 struct Giving<'g, F> {
     program: &'g Program,
     calls: &'g Calls,
-    outline: F,
+    of_caller: F,
 }
 
 impl<'o, F: Fn(MethodId) -> Option<&'o Outline>> Giving<'_, F> {
@@ -261,7 +263,7 @@ impl<'o, F: Fn(MethodId) -> Option<&'o Outline>> Giving<'_, F> {
             return false;
         }
         callers.iter().all(|caller| {
-            let Some(outline) = (self.outline)(*caller) else { return false };
+            let Some(outline) = (self.of_caller)(*caller) else { return false };
             outline.events.iter().all(|event| match &event.action {
                 Action::Call { kind, method: called, arguments }
                     if calls.targets(program, *kind, *called).known().contains(&method) =>

@@ -46,7 +46,7 @@ pub(crate) use instantiate::half;
 pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
 pub(crate) use order::components_of;
-pub use summaries::Summaries;
+pub use summaries::{Scope, Summaries};
 pub use uses::{LateUse, LateUseKind};
 
 pub const MAX_SECTIONS: usize = 64;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::compose::Compose;
@@ -26,6 +26,8 @@ pub struct Summaries {
     pub outlines: Arc<OutlineCache>,
     /// By method: whether it was asked for.
     wanted: Vec<bool>,
+    /// Others of which only the outlines count, made when they are asked for.
+    around: FxHashSet<MethodId>,
     /// Outlines of methods that are atomic.
     enclosed: FxHashMap<MethodId, Outline>,
     summaries: Vec<Option<Box<Summary>>>,
@@ -33,17 +35,32 @@ pub struct Summaries {
     pub(super) extent: Extent,
 }
 
+/// How methods are summarised.
+pub struct Scope<'s> {
+    /// Methods that are one section each.
+    pub atomic: &'s [MethodId],
+    pub extent: Extent,
+    /// Methods that call those that are summarised, and of which only what their outlines tell is known.
+    pub around: FxHashSet<MethodId>,
+}
+
+impl From<Extent> for Scope<'_> {
+    fn from(extent: Extent) -> Self {
+        Scope { atomic: &[], extent, around: FxHashSet::default() }
+    }
+}
+
 impl Summaries {
-    /// Outlines and summarises the methods that `wanted` accepts; each of `atomic` is one section.
+    /// Outlines and summarises the methods that `wanted` accepts.
     pub fn of(
         program: &Program,
         calls: &Calls,
         outlines: Arc<OutlineCache>,
         captured: Arc<Captured>,
-        atomic: &[MethodId],
-        extent: Extent,
+        scope: Scope<'_>,
         wanted: impl Fn(MethodId) -> bool,
     ) -> Summaries {
+        let Scope { atomic, extent, around } = scope;
         let count = program.known_method_count();
         let wanted: Vec<bool> = (0..count as u32).map(|method| wanted(MethodId(method))).collect();
         outlines.make(program, |method| wanted[method.index()]);
@@ -55,20 +72,36 @@ impl Summaries {
             }
         }
         let holdings = Holdings::default();
-        let mut all = Summaries { outlines, wanted, enclosed, summaries: Vec::new(), holdings, extent };
+        let mut all = Summaries { outlines, wanted, around, enclosed, summaries: Vec::new(), holdings, extent };
         let asking = Asking { program, calls, outlines: Outlines::new(program, &all.outlines), fields: None };
-        let holdings = Holdings::of(asking, |method| all.outline(method), captured);
+        let of_caller = |method| all.outline_of_caller(program, method);
+        let holdings = Holdings::of(asking, |method| all.outline(method), of_caller, captured);
         all.holdings = holdings;
         all.summaries.resize_with(count, || None);
+        let wanted = all.wanted.clone();
+        all.summarise(program, calls, |method| wanted[method.index()]);
+        all
+    }
+
+    /// Summarises more methods. Those that are summarised already and call them stay as they are.
+    pub(crate) fn extend(&mut self, program: &Program, calls: &Calls, methods: &FxHashSet<MethodId>) {
+        self.outlines.make(program, |method| methods.contains(&method));
+        for (number, wanted) in self.wanted.iter_mut().enumerate() {
+            *wanted |= methods.contains(&MethodId(number as u32));
+        }
+        self.around.retain(|method| !methods.contains(method));
+        self.summarise(program, calls, |method| methods.contains(&method));
+    }
+
+    fn summarise(&mut self, program: &Program, calls: &Calls, wanted: impl Fn(MethodId) -> bool) {
         let sets = SetsByThread::new();
-        for level in levels(calls, components(calls, count, |method| all.wanted[method.index()])) {
+        for level in levels(calls, components(calls, program.known_method_count(), wanted)) {
             let done: Vec<Vec<(MethodId, Summary)>> =
-                level.par_iter().map(|component| all.component(program, calls, component, &sets)).collect();
+                level.par_iter().map(|component| self.component(program, calls, component, &sets)).collect();
             for (method, summary) in done.into_iter().flatten() {
-                all.summaries[method.index()] = Some(Box::new(summary));
+                self.summaries[method.index()] = Some(Box::new(summary));
             }
         }
-        all
     }
 
     pub fn summary(&self, method: MethodId) -> Option<&Summary> {
@@ -80,6 +113,14 @@ impl Summaries {
             return None;
         }
         self.enclosed.get(&method).or_else(|| self.outlines.made(method))
+    }
+
+    /// The outline of a method that is summarised, or of one that calls those.
+    pub(crate) fn outline_of_caller<'s>(&'s self, program: &'s Program, method: MethodId) -> Option<&'s Outline> {
+        match self.around.contains(&method) {
+            true => Outlines::new(program, &self.outlines).get(method),
+            false => self.outline(method),
+        }
     }
 
     fn component(

@@ -36,6 +36,7 @@ impl Twins {
         program: &Program,
         calls: &Calls,
         outline: impl Fn(MethodId) -> Option<&'o Outline>,
+        of_caller: impl Fn(MethodId) -> Option<&'o Outline>,
         kept: &FxHashMap<FieldId, u16>,
     ) -> Twins {
         let mut by_class: Kept = FxHashMap::default();
@@ -61,7 +62,7 @@ impl Twins {
             let constructor = program.names.intern("<init>");
             let methods = program.methods_of(program.class_of_field(field));
             let mut constructors = methods.filter(|method| program.method(*method).name == constructor);
-            constructors.all(|method| calls.callers(method).iter().all(|caller| outline(*caller).is_some()))
+            constructors.all(|method| calls.callers(method).iter().all(|caller| of_caller(*caller).is_some()))
         };
         let told = found.fields.into_iter().filter_map(|(key, name)| name.map(|name| (key, name)));
         let is_known =

@@ -1,0 +1,38 @@
+//! A first look, where only what stands out is told: the variables that it may be about.
+
+use program::summary::Access;
+use program::{FieldId, MethodId, Variable, Whole};
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::rules::{Looking, Stale, Use};
+
+/// The fields that what stands out may be about, as far as the methods show that have it.
+pub(super) fn asked_about(whole: &Whole<'_>) -> FxHashSet<FieldId> {
+    whole.threads();
+    let methods: Vec<MethodId> = whole.program.methods().collect();
+    let fields = methods.par_iter().flat_map_iter(|method| {
+        let looking = Looking::at(whole, *method).map(|looking| Looking { is_narrow: true, ..looking });
+        let fields = looking.map(|looking| {
+            let may_stand_out = |stale: &Stale| {
+                (stale.variable == stale.written || stale.how == Use::Found) && !looking.is_locked_over(stale)
+            };
+            let found = looking.candidates().into_iter().filter(may_stand_out);
+            let fields = found.flat_map(|stale| [stale.variable.field(), stale.written.field()]);
+            fields.chain(looking.containers()).collect::<Vec<_>>()
+        });
+        fields.unwrap_or_default()
+    });
+    fields.collect()
+}
+
+impl Looking<'_> {
+    /// Whether two accesses may be of one variable, before it is asked which one callers give.
+    pub(super) fn may_be_one(&self, one: &Access, other: &Access) -> bool {
+        match (one.bare_parameter(), other.bare_parameter()) {
+            (None, None) => Variable::of(self.whole.program, one) == Variable::of(self.whole.program, other),
+            (Some(position), Some(other)) => position == other,
+            _ => true,
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Which methods are summarised: those that have to do with sections, and of a large program those alone that may have what
+//! is told of it.
+
+use std::collections::BTreeSet;
+
+use classfile::CallKind;
+use location::FieldName;
+use rustc_hash::FxHashSet;
+
+use crate::atomic::atomic_methods;
+use crate::calls::Calls;
+use crate::class::{ClassId, MethodId, Program};
+
+/// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
+/// that keeps to [`MAX_METHODS`] counts, so that very large programs are looked at less deeply, and not for hours; all
+/// others whole.
+const REACHES: [(usize, usize); 7] = [(usize::MAX, usize::MAX), (4, 4), (3, 3), (2, 2), (1, 2), (1, 1), (0, 1)];
+
+const MAX_METHODS: usize = 40_000;
+
+/// Which methods the whole program has summaries of.
+pub(crate) struct Summarised {
+    /// Methods that are taken to be atomic.
+    pub(crate) atomic: Vec<MethodId>,
+    /// By method: whether it matters.
+    pub(crate) matters: Vec<bool>,
+    /// Methods that would matter if more were told: of these outlines are made when somebody asks.
+    pub(crate) around: FxHashSet<MethodId>,
+}
+
+impl Summarised {
+    /// A method matters if it goes through a section, leads to one, or is called on the way. To write a volatile field is a
+    /// section, too, and so is to read one that holds a value of several parts.
+    ///
+    /// If only what stands out is going to be told (`is_narrow`), those matter that may have it, and what they call.
+    pub(crate) fn of(program: &Program, calls: &Calls, marked: &[String], is_narrow: bool) -> Summarised {
+        let atomic = atomic_methods(program, calls, marked);
+        let has_section = |method: &MethodId| {
+            program.may_lock(*method)
+                || calls.has_library_section(program, *method)
+                || atomic.contains(method)
+                || calls.mentions[method.index()].writes.iter().any(|field| program.is_volatile_field(*field))
+                || calls.mentions[method.index()].reads.iter().any(|field| program.is_replaced_whole(*field))
+        };
+        let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
+        let count = program.known_method_count();
+        let from = |methods: &[MethodId]| {
+            let mut reached = vec![false; count];
+            methods.iter().for_each(|method| reached[method.index()] = true);
+            reached
+        };
+        let (mut above, mut matters) = (Vec::new(), Vec::new());
+        let mut down = 0;
+        for reach in REACHES {
+            let mut reached = from(&sections);
+            spread(&mut reached, sections.clone(), reach.0, |method| calls.callers(method));
+            above = program.methods().filter(|method| reached[method.index()]).collect();
+            matters = reached;
+            down = reach.1;
+            spread(&mut matters, above.clone(), down, |method| calls.callees(method));
+            if matters.iter().filter(|reached| **reached).count() <= MAX_METHODS {
+                break;
+            }
+        }
+        let mut around = FxHashSet::default();
+        if is_narrow {
+            let leads = from(&above);
+            let is_home = |method: &MethodId| atomic.contains(method) || may_be_home(program, calls, *method, &leads);
+            let homes: Vec<MethodId> = above.into_iter().filter(is_home).collect();
+            let mut narrow = from(&homes);
+            // Where no lock is held, what is called counts if it goes to a section itself, or only tells what a field has.
+            let tells = |method: MethodId| calls.made_by(method).is_empty() && !calls.reads(method).is_empty();
+            let (locking, others): (Vec<_>, Vec<_>) = homes.into_iter().partition(|home| program.may_lock(*home));
+            spread(&mut narrow, locking, down, |method| calls.callees(method));
+            let led = others.iter().flat_map(|home| calls.callees(*home)).copied();
+            let led: Vec<MethodId> =
+                led.filter(|callee| (leads[callee.index()] || tells(*callee)) && !narrow[callee.index()]).collect();
+            led.iter().for_each(|method| narrow[method.index()] = true);
+            spread(&mut narrow, led, down.saturating_sub(1), |method| calls.callees(method));
+            around.extend(program.methods().filter(|method| matters[method.index()] && !narrow[method.index()]));
+            matters = narrow;
+        }
+        with_initialisers(program, calls, &sections, &mut matters);
+        around.retain(|method| !matters[method.index()]);
+        Summarised { atomic, matters, around }
+    }
+}
+
+/// Whether two steps of a method may be in two sections, with neither lock held over both: what is `synchronized` from its
+/// beginning to its end has none unless it waits, and so has what goes through one section. `leads` tells, by method, which
+/// lead to a section.
+fn may_be_home(program: &Program, calls: &Calls, method: MethodId, leads: &[bool]) -> bool {
+    let waits = |method: MethodId| {
+        calls.made_by(method).iter().any(|(_, called)| {
+            let name = program.names.text(called.name);
+            name == "wait" || name.starts_with("await")
+        })
+    };
+    if program.method(method).access.is_synchronized() {
+        return waits(method) || calls.callees(method).iter().any(|callee| waits(*callee));
+    }
+    let callees = calls.callees(method).iter().filter(|callee| leads[callee.index()]).count();
+    let mentions = &calls.mentions[method.index()];
+    let volatiles = |fields: &[FieldName]| fields.iter().filter(|field| program.is_volatile_field(**field)).count();
+    let by_volatiles = volatiles(&mentions.reads) + volatiles(&mentions.writes);
+    program.may_lock(method) || callees + by_volatiles + calls.library_sections(program, method) > 1
+}
+
+/// Adds the constructors of classes whose methods matter.
+fn with_initialisers(program: &Program, calls: &Calls, sections: &[MethodId], reached: &mut [bool]) {
+    // What fields hold is told where objects are made.
+    let initialisers = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
+    let on_containers =
+        program.methods().filter(|method| reached[method.index()] && calls.uses_library(program, *method));
+    let asking = sections.iter().copied().chain(on_containers);
+    let mut holders: BTreeSet<ClassId> = asking.map(|method| program.class_of(method)).collect();
+    let summarised = program.methods().filter(|method| reached[method.index()]);
+    holders.extend(summarised.flat_map(|method| receivers(program, calls, method)));
+    for class in holders {
+        for method in program.methods_of(class) {
+            reached[method.index()] |= initialisers.contains(&program.method(method).name);
+        }
+    }
+}
+
+/// The classes with a final field that a method reads where its code calls what several classes have: what the field
+/// holds may tell which of them runs.
+fn receivers(program: &Program, calls: &Calls, method: MethodId) -> Vec<ClassId> {
+    let called = calls.made_by(method).iter().filter(|(kind, called)| {
+        matches!(kind, CallKind::Virtual | CallKind::Interface)
+            && calls.targets(program, *kind, *called).known().len() > 1
+    });
+    let called: Vec<&str> = called.map(|(_, called)| program.names.text(called.class.0)).collect();
+    let is_called = |field: &FieldName| {
+        let class = program.names.text(field.descriptor).strip_prefix('L').and_then(|class| class.strip_suffix(';'));
+        class.is_some_and(|class| called.contains(&class))
+    };
+    let fields = calls.reads(method).iter().filter(|field| !called.is_empty() && is_called(field));
+    let finals = fields.filter(|field| program.is_final_field(**field));
+    finals.filter_map(|field| program.resolve_field(*field)).map(|field| program.class_of_field(field)).collect()
+}
+
+/// Marks what can be reached from `edge` in so many steps.
+fn spread<'c>(reached: &mut [bool], mut edge: Vec<MethodId>, steps: usize, next: impl Fn(MethodId) -> &'c [MethodId]) {
+    for _ in 0..steps {
+        if edge.is_empty() {
+            return;
+        }
+        let mut further = Vec::new();
+        for method in edge.drain(..) {
+            for other in next(method) {
+                if !std::mem::replace(&mut reached[other.index()], true) {
+                    further.push(*other);
+                }
+            }
+        }
+        edge = further;
+    }
+}
