@@ -19,7 +19,7 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use finding::{Finding, Suspicion};
-use program::{FieldId, Ground, Program, Settings, Unreadable, Whole};
+use program::{FieldId, Ground, MethodId, Program, Settings, Unreadable, Whole};
 use rustc_hash::FxHashSet;
 
 pub use lock_pattern::Options as LockPatternOptions;
@@ -43,8 +43,8 @@ enum Check {
     /// The whole program.
     Whole(fn(&Whole<'_>, &Options) -> Checked),
     /// The whole program, or, where only what stands out is told, the part of it that may have that: a first look tells
-    /// which fields it is about, and who else uses them is added then.
-    Narrow { look: fn(&Whole<'_>) -> FxHashSet<FieldId>, check: fn(&Whole<'_>, &Options) -> Checked },
+    /// where, and of which fields, and who else uses these and calls there is added then.
+    Narrow { look: fn(&Whole<'_>) -> Vec<(MethodId, FieldId)>, check: fn(&Whole<'_>, &Options) -> Checked },
 }
 
 impl Check {
@@ -178,8 +178,8 @@ fn run<'p>(
                 Check::Narrow { look, .. } => Some(look(&made)),
                 Check::Ground(_) | Check::Whole(_) => None,
             });
-            let fields: FxHashSet<FieldId> = looks.flatten().collect();
-            made.add_users(&fields);
+            let (methods, fields): (Vec<MethodId>, FxHashSet<FieldId>) = looks.flatten().unzip();
+            made.add_users(&methods, &fields);
         }
         model.whole.get_or_init(|| made)
     });

@@ -103,7 +103,9 @@ fn may_be_home(program: &Program, calls: &Calls, method: MethodId, leads: &[bool
     let mentions = &calls.mentions[method.index()];
     let volatiles = |fields: &[FieldName]| fields.iter().filter(|field| program.is_volatile_field(**field)).count();
     let by_volatiles = volatiles(&mentions.reads) + volatiles(&mentions.writes);
-    program.may_lock(method) || callees + by_volatiles + calls.library_sections(program, method) > 1
+    let by_library = calls.library_sections(program, method);
+    // An operation of a library object may be called twice, a volatile field is named for each of both kinds.
+    program.may_lock(method) || by_library > 0 || callees + by_volatiles > 1
 }
 
 /// Adds the constructors of classes whose methods matter.

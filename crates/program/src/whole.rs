@@ -47,6 +47,9 @@ pub const LARGE: usize = 64;
 /// So are libraries of this many: what has no `main` that starts threads is for others to call.
 const LARGE_LIBRARY: usize = 24;
 
+/// Callers of what may stand out are summarised so many calls up.
+const MAX_UP: usize = 2;
+
 /// What may be asked without summaries: calls, outlines, threads, and which fields are shared. Found when it is first
 /// asked for, but for the calls.
 pub struct Ground<'p> {
@@ -206,17 +209,23 @@ impl<'p> Whole<'p> {
         Whole::with(ground, summaries)
     }
 
-    /// Summarises those methods, too, that would matter if more were told and whose code names one of these fields.
-    pub fn add_users(&mut self, fields: &FxHashSet<FieldId>) {
+    /// Summarises those methods, too, that would matter if more were told: whose code names one of these fields, or which
+    /// call one of these methods.
+    pub fn add_users(&mut self, methods: &[MethodId], fields: &FxHashSet<FieldId>) {
         let (program, calls) = (self.ground.program, &self.ground.calls);
+        let around = &self.ground.summarised().around;
         let names: FxHashSet<Symbol> = fields.iter().map(|field| program.field(*field).name).collect();
         let is_it = |field: &FieldName| {
             names.contains(&field.name) && program.resolve_field(*field).is_some_and(|field| fields.contains(&field))
         };
         let is_user = |method: &MethodId| calls.reads(*method).iter().chain(calls.writes(*method)).any(is_it);
-        let around = &self.ground.summarised().around;
-        let users: FxHashSet<MethodId> = around.par_iter().copied().filter(is_user).collect();
-        self.summaries.extend(program, calls, &users);
+        let mut added: FxHashSet<MethodId> = around.par_iter().copied().filter(is_user).collect();
+        let mut called = methods.to_vec();
+        for _ in 0..MAX_UP {
+            called = called.iter().flat_map(|method| calls.callers(*method)).copied().collect();
+            called.retain(|caller| around.contains(caller) && added.insert(*caller));
+        }
+        self.summaries.extend(program, calls, &added);
         self.variables = Variables::of(program, &self.summaries);
     }
 

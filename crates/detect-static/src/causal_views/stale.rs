@@ -8,7 +8,6 @@ use program::summary::{Access, AccessId, Root, Summary};
 use program::thread::{EntryId, EntryKind};
 use program::{FieldId, LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use super::paper::left;
 use super::rules::is_known;
@@ -153,8 +152,8 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     found.into_iter().map(|(stale, _)| stale).collect()
 }
 
-/// The fields that what stands out may be about, as far as the methods show that have it.
-pub(super) fn asked_about(whole: &Whole<'_>) -> FxHashSet<FieldId> {
+/// The methods that may have what stands out, and the fields that it is about, as far as they show it.
+pub(super) fn asked_about(whole: &Whole<'_>) -> Vec<(MethodId, FieldId)> {
     let methods: Vec<MethodId> = whole.program.methods().collect();
     let fields = methods.par_iter().flat_map_iter(|method| {
         let summary = whole.summaries.summary(*method).filter(|summary| !summary.sections.is_empty());
@@ -165,7 +164,7 @@ pub(super) fn asked_about(whole: &Whole<'_>) -> FxHashSet<FieldId> {
                 let accesses = [flow.read, flow.target].map(|access| &asking.summary.accesses[access.index()]);
                 let variable = Variable::of(whole.program, accesses[0])?;
                 let is_little = is_little(whole, *method, asking.summary, accesses, variable);
-                (!is_little).then_some(variable.field())
+                (!is_little).then_some((*method, variable.field()))
             });
             variables.collect::<Vec<_>>()
         });

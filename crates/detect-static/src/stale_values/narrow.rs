@@ -3,12 +3,11 @@
 use program::summary::Access;
 use program::{FieldId, MethodId, Variable, Whole};
 use rayon::prelude::*;
-use rustc_hash::FxHashSet;
 
 use super::rules::{Looking, Stale, Use};
 
-/// The fields that what stands out may be about, as far as the methods show that have it.
-pub(super) fn asked_about(whole: &Whole<'_>) -> FxHashSet<FieldId> {
+/// The methods that may have what stands out, and the fields that it is about, as far as they show it.
+pub(super) fn asked_about(whole: &Whole<'_>) -> Vec<(MethodId, FieldId)> {
     whole.threads();
     let methods: Vec<MethodId> = whole.program.methods().collect();
     let fields = methods.par_iter().flat_map_iter(|method| {
@@ -19,7 +18,7 @@ pub(super) fn asked_about(whole: &Whole<'_>) -> FxHashSet<FieldId> {
             };
             let found = looking.candidates().into_iter().filter(may_stand_out);
             let fields = found.flat_map(|stale| [stale.variable.field(), stale.written.field()]);
-            fields.chain(looking.containers()).collect::<Vec<_>>()
+            fields.chain(looking.containers()).map(|field| (*method, field)).collect::<Vec<_>>()
         });
         fields.unwrap_or_default()
     });
