@@ -58,6 +58,9 @@ final class FissureThread extends FissureMemory {
     int expectedAccess;
     int expectedSite;
 
+    /** Arms of branches, once it comes to one of which there is something to tell. */
+    FissureArms arms;
+
     /** Words of other threads: the latest segment of each that has reached this thread. */
     private long[] learned;
 

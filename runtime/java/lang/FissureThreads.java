@@ -60,6 +60,10 @@ final class FissureThreads {
             if (s == null) {
                 return;
             }
+            if (s.arms != null && code == BEGINS) {
+                // What was open is of code that an exception has left, or that waits for this.
+                s.arms.closeAll(s);
+            }
             switch (code) {
                 case HANDED_OVER -> arrive(s, FissureIdentity.more(s, task, FissureMore.TASK), 0, NOWHERE);
                 case BEGINS -> leave(s, FissureIdentity.more(s, task, FissureMore.TASK), 0, NOWHERE);
