@@ -72,8 +72,7 @@ const CASES: &[(&str, &str)] = &[
     ),
     (
         "recursive",
-        "w(Arms.number@a) spec(1:0) w(Arms.number@a) spec(2:0) w(Arms.number@a) spec(3:0) w(Arms.number@a) \
-         spec(4:0) w(Arms.number@a) merge(4) merge(3) merge(2) merge(1) arm(1:1) merge(1)",
+        "w(Arms.number@a) spec(1:0) w(Arms.number@a) spec(2:0) w(Arms.number@a) merge(2) merge(1) arm(1:1) merge(1)",
     ),
     (
         "library",

@@ -40,6 +40,11 @@ final class FissureArms {
     /** How often one branch is thought through before the thread does something that others can notice. */
     private static final int MOST_TIMES = 8;
     private static final int REMEMBERED = 256;
+    /** How often the same is told while nothing orders the thread among others; then with ever longer pauses. */
+    private static final int MOST_SAME = 16;
+    /** Branches that told nothing so often in a row are thought through more seldom, until they do. */
+    private static final int IDLE = 64;
+    private static final int VERY_IDLE = 1 << 10;
     /** The same for virtual threads, of which there may be very many. */
     private static final int REMEMBERED_BY_MANY = 32;
 
@@ -55,6 +60,7 @@ final class FissureArms {
     private int top;
     private int highest;
     private int calls;
+    private final FissureCallee[] called = new FissureCallee[MOST_CALLS];
     private int fuel;
 
     // What the arms do. An operation of records, or one of the three below, with its number of a field or class, its site and
@@ -102,12 +108,20 @@ final class FissureArms {
     private final long[] told;
     private final long[] epochs;
     private final int[] times;
+    /** By branch: how often in a row there was nothing to tell. */
+    private final int[] idle;
+    /** What was told since something ordered the thread among others, and how often. */
+    private final long[] same;
+    private final int[] timesSame;
 
     private FissureArms() {
         int remembered = FissureStates.isVirtual(Thread.currentThread()) ? REMEMBERED_BY_MANY : REMEMBERED;
         told = new long[remembered];
         epochs = new long[remembered];
         times = new int[remembered];
+        idle = new int[remembered];
+        same = new long[remembered];
+        timesSame = new int[remembered];
     }
 
     /**
@@ -204,7 +218,11 @@ final class FissureArms {
             epochs[at] = epoch;
             times[at] = 0;
         }
-        return times[at]++ < MOST_TIMES;
+        if (times[at]++ >= MOST_TIMES) {
+            return false;
+        }
+        int quiet = idle[at]++;
+        return quiet < IDLE || (quiet & (quiet < VERY_IDLE ? 7 : 63)) == 0;
     }
 
     private Object[] registers(int count) {
@@ -253,6 +271,7 @@ final class FissureArms {
         if (events == 0 || !isNew(s, branch)) {
             return base;
         }
+        idle[branch.number & idle.length - 1] = 0;
         s.begin();
         if (base > 0) {
             // A loop is here again, and its last turn did not come to where the arms meet.
@@ -287,15 +306,23 @@ final class FissureArms {
         if (Fissure.keepsAll) {
             return true;
         }
-        long hash = ((long) s.syncs << 32 | branch.number) ^ s.activation * 0x9e3779b97f4a7c15L;
+        long hash = ((long) s.orders << 32 | branch.number) ^ s.heldLocks() * 0x9e3779b97f4a7c15L;
         for (int i = 0; i < events; i++) {
             hash = (hash ^ ids[i]) * 0x9e3779b97f4a7c15L;
             hash = (hash ^ hash >>> 32 ^ operations[i] ^ (long) sites[i] << 8) * 0xbf58476d1ce4e5b9L;
         }
         int at = (int) (hash >>> 40) & told.length - 1;
-        boolean isNew = told[at] != hash;
-        told[at] = hash;
-        return isNew;
+        long here = (hash ^ (long) s.syncs << 32 ^ s.activation) * 0x9e3779b97f4a7c15L;
+        if (told[at] == here) {
+            return false;
+        }
+        told[at] = here;
+        if (same[at] != hash) {
+            same[at] = hash;
+            timesSame[at] = 0;
+        }
+        int count = ++timesSame[at];
+        return count <= MOST_SAME || (count & count - 1) == 0;
     }
 
     private void append(FissureThread s, long id) {
@@ -491,6 +518,12 @@ final class FissureArms {
         if (callee.code == null) {
             return true;
         }
+        for (int i = 0; i < calls; i++) {
+            if (called[i] == callee) {
+                // It calls itself: once is enough.
+                return true;
+            }
+        }
         int first = top;
         int needed = first + callee.registers;
         if (needed > MOST_REGISTERS) {
@@ -510,6 +543,7 @@ final class FissureArms {
             int slot = callee.handed[i];
             registers[first + i] = slot < count ? get(base, code[at + 5 + slot]) : null;
         }
+        called[calls] = callee;
         int before = sections;
         calls++;
         boolean ends = think(s, callee.code, callee.names, first, 0) && callee.ends;
