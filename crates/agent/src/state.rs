@@ -21,6 +21,9 @@ use crate::select::globs;
 /// Callbacks and native methods bring no value of ours, so there is no other place for it.
 pub(crate) static AGENT: OnceLock<Agent> = OnceLock::new();
 
+/// A class as it was before it was rewritten.
+type KeptClass = (Origin, Arc<[u8]>);
+
 pub(crate) struct Agent {
     pub(crate) jvmti: Jvmti,
     pub(crate) plan: RwLock<Plan>,
@@ -39,7 +42,7 @@ pub(crate) struct Agent {
     names: Mutex<Names>,
     stopped: AtomicBool,
     /// Classes as they were, by binary name, if arms may ask what their methods would do.
-    classes: Mutex<FxHashMap<String, (Origin, Arc<[u8]>)>>,
+    classes: Mutex<FxHashMap<String, KeptClass>>,
     /// Classes of the platform that have their hooks.
     pub(crate) hooked: Mutex<Vec<&'static str>>,
     pub(crate) instrumented: AtomicU32,
@@ -101,7 +104,7 @@ impl Agent {
         classes.insert(name.to_owned(), (origin, bytes.into()));
     }
 
-    pub(crate) fn kept(&self, name: &str) -> Option<(Origin, Arc<[u8]>)> {
+    pub(crate) fn kept(&self, name: &str) -> Option<KeptClass> {
         self.classes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 

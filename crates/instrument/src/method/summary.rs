@@ -5,6 +5,8 @@
 //! one place of the code does not change when the runtime goes through it. What is known differently on two ways is not known
 //! where they meet. A loop inside is gone through twice.
 
+use std::collections::BTreeMap;
+
 use classfile::edit::Slot;
 
 use super::*;
@@ -17,7 +19,7 @@ use crate::sites::Member;
 const MOST_EVENTS: usize = 48;
 const MOST_STEPS: usize = 2_000;
 const MOST_NESTED: usize = 8;
-/// Ways through one arm that are looked at: each branch inside has several.
+/// Registers of one arm.
 const MOST_REGISTERS: u16 = 400;
 
 /// An object by its register, if it is known. Numbers are not.
@@ -29,7 +31,7 @@ struct Path {
     /// By slot.
     stack: Vec<Value>,
     /// Variables that were stored to.
-    locals: FxHashMap<u16, Value>,
+    locals: BTreeMap<u16, Value>,
     /// What the method gives.
     result: Value,
     /// How often the way came to a block.
@@ -315,11 +317,10 @@ impl<'w, 'r, 'a, 'c> Walker<'w, 'r, 'a, 'c> {
             };
             let what = if is_write { What::Write } else { What::Read };
             match field {
+                Some(_) if is_write && watched.is_none() => {}
                 Some(field) if is_write => {
-                    if watched.is_some() {
-                        let site = self.rewriter.site(instruction.pc, what(field));
-                        self.code.write(object, field, value, site);
-                    }
+                    let site = self.rewriter.site(instruction.pc, what(field));
+                    self.code.write(object, field, value, site);
                 }
                 Some(field) if watched.is_some() || effect.gives_reference => {
                     given = effect.gives_reference.then(|| self.code.register());
