@@ -170,7 +170,7 @@ impl Agent {
         let left_branches = self.sites().left_branches;
         if left_branches > 0 {
             rows.push(Row::Note {
-                text: format!("{left_branches} branches are not told of: there is no room for probes, or no frames"),
+                text: format!("the arms of {left_branches} branches or methods are not told: there is no room for probes, or no frames"),
             });
         }
         let left_alone = self.left_alone.load(Ordering::Relaxed);

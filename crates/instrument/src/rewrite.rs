@@ -12,6 +12,9 @@ use crate::plan::Plan;
 use crate::shadow;
 use crate::sites::Sites;
 
+/// The JVM does not compile methods with more bytes of code.
+const LONGEST_COMPILED: u32 = 8_000;
+
 /// A class with probes.
 #[derive(Clone, Debug)]
 pub struct Rewritten {
@@ -130,11 +133,15 @@ fn rewrite(
     let mut left_alone = Vec::new();
     for index in 0..class.methods().len() {
         let mut mark = context.sites.mark();
+        let before = context.sites.branches().len();
         let mut done = rewrite_method(class, index, &mut context, plan.speculates);
-        if plan.speculates && matches!(done, Err(Failure::Method(_))) {
-            // Without the probes at its branches it may have room for the others.
+        let is_huge = class.edited_length(index).is_some_and(|length| length > LONGEST_COMPILED);
+        let has_branches = context.sites.branches().len() > before;
+        if has_branches && (is_huge || matches!(done, Err(Failure::Method(_)))) {
+            // Without the probes at its branches it may have room for the others, and the JVM may compile it.
             context.sites.reset(mark);
             mark = context.sites.mark();
+            class.reset_code(index);
             done = rewrite_method(class, index, &mut context, false);
             context.sites.left_branches += u32::from(done.is_ok());
         }

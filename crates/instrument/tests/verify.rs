@@ -120,6 +120,20 @@ fn the_whole_of_java_base() {
     }
 }
 
+/// All classes of the other modules that a loader of the application may define, with everything that can be asked for.
+#[test]
+fn all_other_modules() {
+    if !is_long() {
+        return;
+    }
+    for jdk in find_jdks().unwrap().iter().filter(|jdk| jdk.feature >= 17) {
+        let mut contents = support::contents(&jdk.home.join("lib/modules"));
+        contents.sources.retain(|source| !source.path.contains("/java.base/") && !source.path.contains("/java/"));
+        let test = format!("modules-{}-arms", jdk.feature);
+        assert_eq!(verify(jdk, &contents, Asked::Arms, &test), Vec::<String>::new());
+    }
+}
+
 /// The jars of the folder that `FISSURE_JARS` names.
 #[test]
 fn large_jars() {
