@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use instrument::{MethodRow, Origin, Sites};
+use instrument::{Callee, MethodRow, Origin, Sites};
 use recording::Row;
 
 use crate::platform;
@@ -39,6 +39,11 @@ pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<V
         }
     };
     publish(agent, &mut sites);
+    if plan.speculates
+        && let Some(name) = class.name.filter(|name| plan.includes(name.as_bytes()))
+    {
+        agent.keep(name, class.origin, bytes);
+    }
     let notes = sites.take_notes();
     if !notes.is_empty() {
         agent.write(&notes.into_iter().map(|text| Row::Note { text }).collect::<Vec<Row>>());
@@ -51,6 +56,18 @@ pub(crate) fn rewrite(agent: &Agent, class: Class<'_>, bytes: &[u8]) -> Option<V
         agent.instrumented.fetch_add(1, Ordering::Relaxed);
     }
     Some(rewritten.bytes)
+}
+
+/// What a method would do that arms call: that of a class, or of the one that the call names.
+pub(crate) fn callee(agent: &Agent, owner: Option<String>, member: usize) -> Option<Callee> {
+    let plan = agent.plan.read().unwrap_or_else(PoisonError::into_inner);
+    let mut sites = agent.sites();
+    let member = sites.members().get(member)?.clone();
+    let (origin, bytes) = agent.kept(owner.as_deref().unwrap_or(&member.class))?;
+    let names = [member.name.as_str(), member.descriptor.as_str()];
+    let found = instrument::callee(origin, &bytes, &plan, &mut sites, names).ok()?;
+    publish(agent, &mut sites);
+    found
 }
 
 /// Writes rows for the new sites, before the code that refers to them can run.

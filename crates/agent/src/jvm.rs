@@ -230,7 +230,11 @@ impl Jni {
     }
 
     pub(crate) fn new_string(self, text: &str) -> jstring {
-        let units: Vec<u16> = text.encode_utf16().collect();
+        self.new_units(&text.encode_utf16().collect::<Vec<u16>>())
+    }
+
+    /// A text of these units, which need not be one that people can read.
+    pub(crate) fn new_units(self, units: &[u16]) -> jstring {
         let string = jni!(self, NewString, units.as_ptr(), units.len() as i32);
         self.unless_thrown(string).unwrap_or(ptr::null_mut())
     }

@@ -6,6 +6,7 @@ use jvmti_bindings::sys::jni::{JNIEnv, jboolean, jclass, jint, jlong, jstring};
 use recording::Row;
 
 use crate::guarded;
+use crate::hook;
 use crate::jvm::Jni;
 use crate::state::AGENT;
 
@@ -64,6 +65,38 @@ extern "system" fn Java_java_lang_Fissure_reference(env: *mut JNIEnv, _: jclass,
         // SAFETY: handed over by the JVM for this thread.
         unsafe { Jni::new(env) }.new_string(&text)
     })
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_branch(env: *mut JNIEnv, _: jclass, number: jint) -> jstring {
+    guarded(ptr::null_mut(), || {
+        let Some(agent) = AGENT.get() else { return ptr::null_mut() };
+        let units: Vec<u16> = {
+            let sites = agent.sites();
+            let Some(branch) = usize::try_from(number).ok().and_then(|number| sites.branches().get(number)) else {
+                return ptr::null_mut();
+            };
+            units_of(&branch.numbers())
+        };
+        // SAFETY: handed over by the JVM for this thread.
+        unsafe { Jni::new(env) }.new_units(&units)
+    })
+}
+
+#[unsafe(no_mangle)]
+extern "system" fn Java_java_lang_Fissure_callee(env: *mut JNIEnv, _: jclass, owner: jstring, member: jint) -> jstring {
+    guarded(ptr::null_mut(), || {
+        // SAFETY: handed over by the JVM for this thread.
+        let jni = unsafe { Jni::new(env) };
+        let owner = (!owner.is_null()).then(|| jni.string(owner).replace('.', "/"));
+        let found = AGENT.get().and_then(|agent| hook::callee(agent, owner, usize::try_from(member).ok()?));
+        found.map_or(ptr::null_mut(), |callee| jni.new_units(&units_of(&callee.numbers())))
+    })
+}
+
+/// Two characters a number, the lower half first.
+fn units_of(numbers: &[i32]) -> Vec<u16> {
+    numbers.iter().flat_map(|number| [*number as u16, (*number >> 16) as u16]).collect()
 }
 
 #[unsafe(no_mangle)]

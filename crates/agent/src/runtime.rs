@@ -23,6 +23,9 @@ const CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/FissureStripe", include_bytes!("../../../runtime/java/lang/FissureStripe.class")),
     (c"java/lang/FissureBuffer", include_bytes!("../../../runtime/java/lang/FissureBuffer.class")),
     (c"java/lang/FissureMemory", include_bytes!("../../../runtime/java/lang/FissureMemory.class")),
+    (c"java/lang/FissureBranch", include_bytes!("../../../runtime/java/lang/FissureBranch.class")),
+    (c"java/lang/FissureCallee", include_bytes!("../../../runtime/java/lang/FissureCallee.class")),
+    (c"java/lang/FissureSpot", include_bytes!("../../../runtime/java/lang/FissureSpot.class")),
     (c"java/lang/FissureThread", include_bytes!("../../../runtime/java/lang/FissureThread.class")),
     (c"java/lang/FissureStates", include_bytes!("../../../runtime/java/lang/FissureStates.class")),
     (c"java/lang/FissureRef", include_bytes!("../../../runtime/java/lang/FissureRef.class")),
@@ -34,6 +37,7 @@ const CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/FissureSections", include_bytes!("../../../runtime/java/lang/FissureSections.class")),
     (c"java/lang/FissureThreads", include_bytes!("../../../runtime/java/lang/FissureThreads.class")),
     (c"java/lang/FissureHandles", include_bytes!("../../../runtime/java/lang/FissureHandles.class")),
+    (c"java/lang/FissureArms", include_bytes!("../../../runtime/java/lang/FissureArms.class")),
     (c"java/lang/FissureCalls", include_bytes!("../../../runtime/java/lang/FissureCalls.class")),
     (c"java/lang/Fissure", include_bytes!("../../../runtime/java/lang/Fissure.class")),
 ];

@@ -3,11 +3,12 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 use std::{fs, io, process};
 
-use instrument::{Plan, Sites};
+use instrument::{Origin, Plan, Sites};
 use recording::{Options, Row};
+use rustc_hash::FxHashMap;
 
 use crate::jvm::{Global, Jvmti};
 use crate::map::{Events, Filled};
@@ -19,6 +20,9 @@ use crate::select::globs;
 
 /// Callbacks and native methods bring no value of ours, so there is no other place for it.
 pub(crate) static AGENT: OnceLock<Agent> = OnceLock::new();
+
+/// A class as it was before it was rewritten.
+type KeptClass = (Origin, Arc<[u8]>);
 
 pub(crate) struct Agent {
     pub(crate) jvmti: Jvmti,
@@ -37,6 +41,8 @@ pub(crate) struct Agent {
     packed: Option<Packed>,
     names: Mutex<Names>,
     stopped: AtomicBool,
+    /// Classes as they were, by binary name, if arms may ask what their methods would do.
+    classes: Mutex<FxHashMap<String, KeptClass>>,
     /// Classes of the platform that have their hooks.
     pub(crate) hooked: Mutex<Vec<&'static str>>,
     pub(crate) instrumented: AtomicU32,
@@ -62,6 +68,7 @@ impl Agent {
                 exclude,
                 skips_unescaped: !options.no_filter,
                 joins_updates: !options.no_filter,
+                speculates: options.speculates,
                 ..Plan::default()
             }),
             sites: Mutex::new(Sites::new()),
@@ -75,6 +82,7 @@ impl Agent {
             packed,
             names: Mutex::new(names),
             stopped: AtomicBool::new(false),
+            classes: Mutex::new(FxHashMap::default()),
             hooked: Mutex::new(Vec::new()),
             instrumented: AtomicU32::new(0),
             failed: AtomicU32::new(0),
@@ -88,6 +96,16 @@ impl Agent {
 
     pub(crate) fn sites(&self) -> MutexGuard<'_, Sites> {
         self.sites.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a class for those who ask later. Of two loaders' classes of one name, the later one counts.
+    pub(crate) fn keep(&self, name: &str, origin: Origin, bytes: &[u8]) {
+        let mut classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
+        classes.insert(name.to_owned(), (origin, bytes.into()));
+    }
+
+    pub(crate) fn kept(&self, name: &str) -> Option<KeptClass> {
+        self.classes.lock().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     /// Asks for a plan, if it is to, and waits for it.
@@ -149,6 +167,12 @@ impl Agent {
         let instrumented = self.instrumented.load(Ordering::Relaxed);
         let failed = self.failed.load(Ordering::Relaxed);
         let mut rows = vec![Row::Classes { instrumented, failed }];
+        let left_branches = self.sites().left_branches;
+        if left_branches > 0 {
+            rows.push(Row::Note {
+                text: format!("the arms of {left_branches} branches or methods are not told: there is no room for probes, or no frames"),
+            });
+        }
         let left_alone = self.left_alone.load(Ordering::Relaxed);
         if left_alone > 0 {
             rows.push(Row::Note {

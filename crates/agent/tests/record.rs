@@ -290,6 +290,18 @@ fn reads_of_an_array_by_many_come_before_the_write() {
     }
 }
 
+/// Elements that threads take turns with are told one by one, and none is lost.
+#[test]
+fn elements_that_threads_share_are_told() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("Elements"), &[], &["--no-filter"]);
+        assert_eq!(recorded.stdout, "150\n");
+        assert!(!recorded.text.contains("|lost("), "on {}:\n{}", jdk.version, recorded.text);
+        let writes = recorded.events.iter().filter(|event| event.operation.starts_with("w(int[]@[")).count();
+        assert_eq!(writes, 150, "on {}:\n{}", jdk.version, recorded.text);
+    }
+}
+
 #[test]
 fn without_filter_every_access_is_there() {
     for jdk in jdks() {

@@ -33,6 +33,11 @@ pub(crate) struct WatchArgs {
     /// Keep every access, also those that change no verdict: much slower, and for tests
     #[arg(long)]
     no_filter: bool,
+
+    /// Also tell what the branches that were not taken would have done, with the objects at hand, as events that did not
+    /// happen; the program takes longer
+    #[arg(long)]
+    speculate: bool,
 }
 
 impl WatchArgs {
@@ -42,6 +47,7 @@ impl WatchArgs {
             include: self.include.clone(),
             exclude: self.exclude.clone(),
             no_filter: self.no_filter,
+            speculates: self.speculate,
             ..Options::default()
         }
     }

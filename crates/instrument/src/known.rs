@@ -58,12 +58,23 @@ impl Known {
     }
 
     /// Whether a class of this name was seen, and declares a field of that name; with `()` behind the name, whether it was
-    /// rewritten and has code of its own for a method of that name.
+    /// rewritten and has code of its own for a method of that name; with `;` and a type
+    /// behind the name, or `;static;` and a type, whether its only field of that name is of that type. No name has a `;`.
     pub(crate) fn declares(&self, class: &[u8], member: &[u8]) -> bool {
-        self.classes.get(class).is_some_and(|class| match member.strip_suffix(b"()") {
+        let Some(class) = self.classes.get(class) else { return false };
+        if let Some(end) = member.iter().position(|byte| *byte == b';') {
+            let (name, rest) = (&member[..end], &member[end + 1..]);
+            let (is_static, descriptor) = rest.strip_prefix(b"static;").map_or((false, rest), |rest| (true, rest));
+            let mut named = class.fields.iter().filter(|((one, _), _)| **one == *name);
+            return match (named.next(), named.next()) {
+                (Some(((_, of), access)), None) => **of == *descriptor && access.is_static() == is_static,
+                _ => false,
+            };
+        }
+        match member.strip_suffix(b"()") {
             Some(method) => class.methods.iter().any(|(name, _)| **name == *method),
             None => class.fields.keys().any(|(name, _)| **name == *member),
-        })
+        }
     }
 
     /// The fields that a class of this name declares, if it was seen.

@@ -4,6 +4,7 @@
 //! A function from bytes to bytes, with a table of the places that got probes. Knows no JVM and no files: the agent calls
 //! it for each class that is loaded, tests call it for whole libraries. What a probe does is not decided here.
 
+mod arms;
 mod call;
 mod constant;
 mod glob;
@@ -16,10 +17,11 @@ mod rewrite;
 mod shadow;
 mod sites;
 
+pub use arms::{BranchRow, Callee};
 pub use call::{Call, flag};
 pub use constant::{ConstantFields, Writes};
 pub use glob::Globs;
 pub use plan::{Families, Hook, MethodPlan, MethodPlans, Plan};
 pub use probe::{PROBES, ProbeMethod};
-pub use rewrite::{LeftAlone, Origin, Reason, Rewritten, instrument, instrument_from};
-pub use sites::{CallRow, FieldKind, FieldRow, MethodRow, NewRows, SiteRow, Sites, What};
+pub use rewrite::{LeftAlone, Origin, Reason, Rewritten, callee, instrument, instrument_from};
+pub use sites::{CallRow, FieldKind, FieldRow, Member, MethodRow, NewRows, SiteRow, Sites, What};

@@ -4,6 +4,7 @@ use classfile::edit::{ClassEditor, CodeEditor, Place, RawInstruction, Snippet, o
 use classfile::{Access, ArrayKind, Error, Kind, text_of};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::arms::{Callee, Flow};
 use crate::constant::ConstantFields;
 use crate::plan::{MethodPlan, Plan};
 use crate::probe::{Probe, ProbeConstants};
@@ -11,14 +12,21 @@ use crate::rewrite::{Failure, Reason};
 use crate::shadow::IDENTITY;
 use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
+mod arms;
 mod calls;
 mod detours;
+mod effects;
 mod loops;
 mod stamps;
+mod summary;
 mod thread;
 pub(crate) mod unescaped;
 mod updates;
 mod whole;
+
+use summary::Walker;
+
+pub(crate) use effects::{Effect, effect_of, local_of};
 
 /// The first version of class files in which code can name a class as a constant.
 const FIRST_WITH_CLASS_CONSTANTS: u16 = 49;
@@ -36,6 +44,8 @@ pub(crate) struct ClassContext<'c> {
     pub(crate) identity: Option<u32>,
     pub(crate) probes: ProbeConstants<'c>,
     pub(crate) fields: FieldNumbers,
+    /// Fields that are read for their values alone, by constant.
+    pub(crate) values: FxHashMap<u16, u32>,
     pub(crate) calls: CallNumbers,
     pub(crate) sites: &'c mut Sites,
 }
@@ -52,6 +62,8 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     lines: Vec<(u16, u16)>,
     /// The number of the method's row, once it has a site.
     row: Option<u32>,
+    /// Whether its branches may have probes.
+    speculates: bool,
     /// By instruction, in constructors: whether `this` may not be an object yet.
     uninitialized: Vec<bool>,
     /// Where the method keeps what probes are to know of the thread, if it does.
@@ -71,7 +83,30 @@ pub(crate) struct MethodRewriter<'r, 'a, 'c> {
     is_edited: bool,
 }
 
-impl ClassContext<'_> {
+impl<'c> ClassContext<'c> {
+    pub(crate) fn new(
+        class: &ClassEditor<'c>,
+        name: &'c [u8],
+        plan: &'c Plan,
+        constants: Option<&'c ConstantFields>,
+        sites: &'c mut Sites,
+    ) -> ClassContext<'c> {
+        ClassContext {
+            plan,
+            constants,
+            name,
+            super_name: class.super_name().unwrap_or_default(),
+            file: class.source_file().map(|file| text_of(file).into_owned()),
+            has_identity: false,
+            identity: None,
+            probes: ProbeConstants::new(plan.probe_class.as_bytes()),
+            fields: FieldNumbers::default(),
+            values: FxHashMap::default(),
+            calls: CallNumbers::default(),
+            sites,
+        }
+    }
+
     /// The number of the class's own word for identity.
     fn identity(&mut self) -> u32 {
         let row = || FieldRow {
@@ -92,6 +127,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         index: usize,
         code: CodeEditor<'a>,
         context: &'r mut ClassContext<'c>,
+        speculates: bool,
     ) -> Result<MethodRewriter<'r, 'a, 'c>, Failure> {
         let method = &class.methods()[index];
         let text = |constant| class.pool.utf8(constant).ok_or(Error::Malformed("a method has no name".to_owned()));
@@ -110,6 +146,7 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
             name,
             descriptor,
             row: None,
+            speculates,
             uninitialized,
             thread: None,
             quiet: FxHashMap::default(),
@@ -128,8 +165,26 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         self.is_edited.then_some(self.code)
     }
 
+    /// What the whole method would do, for arms that call it.
+    pub(crate) fn callee(&mut self) -> Result<Option<Callee>, Failure> {
+        let Some(flow) = Flow::of(&self.code) else { return Ok(None) };
+        let initial = self.initial_locals()?;
+        let slots = CodeEditor::slots_of(&initial);
+        Walker::new(self, &flow, &slots).method().map(Some)
+    }
+
+    /// Whether a method of the class itself is private.
+    fn is_private(&self, name: &[u8], descriptor: &[u8]) -> bool {
+        let text = |index| self.class.pool.utf8(index);
+        self.class.methods().iter().any(|method| {
+            text(method.name) == Some(name) && text(method.descriptor) == Some(descriptor) && method.access.is_private()
+        })
+    }
+
     pub(crate) fn insert_probes(&mut self) -> Result<(), Failure> {
-        self.keep_thread()?;
+        let branches = self.find_branches()?;
+        let first = self.keep_thread(branches.locals())?;
+        self.watch_branches(&branches, first)?;
         self.mark_fresh()?;
         self.watch_whole()?;
         self.join_updates()?;
@@ -372,6 +427,23 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
         Ok(found.map(|(number, kind)| (number, kind, wide)))
     }
 
+    /// The number of a field that is read for its value alone, whether it is watched or not.
+    fn value_field(&mut self, instruction: RawInstruction<'_>, is_static: bool) -> Option<u32> {
+        let constant = instruction.constant()?;
+        let [owner, name, descriptor] = self.class.pool.field(constant)?;
+        let context = &mut *self.context;
+        Some(*context.values.entry(constant).or_insert_with(|| {
+            context.sites.add_field(FieldRow {
+                class: text_of(context.name).into_owned(),
+                owner: text_of(owner).into_owned(),
+                name: text_of(name).into_owned(),
+                descriptor: text_of(descriptor).into_owned(),
+                is_static,
+                kind: FieldKind::Plain,
+            })
+        }))
+    }
+
     /// Whether it touches a field of the class itself.
     fn is_own(&self, instruction: RawInstruction<'_>) -> bool {
         let field = self.class.pool.field(instruction.constant().unwrap_or(0));
@@ -380,19 +452,22 @@ impl<'r, 'a, 'c> MethodRewriter<'r, 'a, 'c> {
 
     fn site(&mut self, pc: u32, what: What) -> i32 {
         let context = &mut *self.context;
+        let is_shared = context.plan.speculates;
         let method = *self.row.get_or_insert_with(|| {
-            context.sites.add_method(MethodRow {
+            let row = MethodRow {
                 class: text_of(context.name).into_owned(),
                 name: text_of(self.name).into_owned(),
                 descriptor: text_of(self.descriptor).into_owned(),
                 file: context.file.clone(),
-            })
+            };
+            if is_shared { context.sites.method_number(row) } else { context.sites.add_method(row) }
         });
         // Code has at most 65,535 bytes.
         let offset = pc as u16;
         let after = self.lines.partition_point(|(start, _)| *start <= offset);
         let line = after.checked_sub(1).map_or(0, |index| self.lines[index].1);
-        context.sites.add_site(SiteRow { method, offset, line, what })
+        let row = SiteRow { method, offset, line, what };
+        if is_shared { context.sites.site_number(row) } else { context.sites.add_site(row) }
     }
 
     fn call(&mut self, probe: Probe) -> Result<(), Failure> {

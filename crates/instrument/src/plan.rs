@@ -103,6 +103,8 @@ pub struct Plan {
     pub skips_unescaped: bool,
     /// Whether a read of a field and the write that follows it right away get one probe.
     pub joins_updates: bool,
+    /// Whether branches tell what the arms that are not taken would do.
+    pub speculates: bool,
     /// The binary name of the class that has the probes.
     pub probe_class: String,
     pub methods: MethodPlans,
@@ -123,6 +125,7 @@ impl Default for Plan {
             adds_fields: true,
             skips_unescaped: false,
             joins_updates: false,
+            speculates: false,
             probe_class: "java/lang/Fissure".to_owned(),
             methods: MethodPlans::default(),
             constants: ConstantFields::default(),

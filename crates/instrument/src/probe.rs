@@ -58,8 +58,26 @@ pub(crate) enum Probe {
     CallAfterLong,
     /// Nothing, or a result that tells nothing.
     CallAfter,
+    /// Before a branch: its operand, and variables that its arms name.
+    BranchInt,
+    BranchInts,
+    BranchObject,
+    BranchObjects,
+    /// Where arms come together.
+    Joined,
     /// In a method of the platform.
     Hook,
+}
+
+/// How many variables a branch hands over.
+pub(crate) const HANDED: usize = 6;
+
+/// Behind the operands of a branch: variables, the thread, what the method keeps of open arms, how often a loop ran, the branch, and
+/// what is known of it.
+macro_rules! variables {
+    () => {
+        "Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;Ljava/lang/Object;IIII)I"
+    };
 }
 
 /// All that the class with the probes must have.
@@ -101,6 +119,11 @@ pub const PROBES: &[ProbeMethod] = &[
     method("callAfter", "(III)V"),
     method("callAfter", "(JII)V"),
     method("callAfter", "(II)V"),
+    method("branch", concat!("(I", variables!())),
+    method("branch", concat!("(II", variables!())),
+    method("branch", concat!("(Ljava/lang/Object;", variables!())),
+    method("branch", concat!("(Ljava/lang/Object;Ljava/lang/Object;", variables!())),
+    method("joined", "(Ljava/lang/Object;II)I"),
     method("hook", "(Ljava/lang/Object;I)V"),
 ];
 

@@ -2,15 +2,18 @@
 
 use std::fmt;
 
-use classfile::edit::{ClassEditor, EditError, Limit};
+use classfile::edit::{ClassEditor, EditError, Limit, Member};
 use classfile::{Error, text_of};
 
+use crate::arms::Callee;
 use crate::constant::ConstantFields;
 use crate::method::{ClassContext, MethodRewriter};
 use crate::plan::Plan;
-use crate::probe::ProbeConstants;
 use crate::shadow;
-use crate::sites::{CallNumbers, FieldNumbers, Sites};
+use crate::sites::Sites;
+
+/// The JVM does not compile methods with more bytes of code.
+const LONGEST_COMPILED: u32 = 8_000;
 
 /// A class with probes.
 #[derive(Clone, Debug)]
@@ -126,23 +129,23 @@ fn rewrite(
     sites: &mut Sites,
 ) -> Result<Vec<LeftAlone>, EditError> {
     let has_identity = plan.adds_fields && shadow::add_fields(class, name, plan, constants)?;
-    let mut context = ClassContext {
-        plan,
-        constants,
-        name,
-        super_name: class.super_name().unwrap_or_default(),
-        file: class.source_file().map(|file| text_of(file).into_owned()),
-        has_identity,
-        identity: None,
-        probes: ProbeConstants::new(plan.probe_class.as_bytes()),
-        fields: FieldNumbers::default(),
-        calls: CallNumbers::default(),
-        sites,
-    };
+    let mut context = ClassContext { has_identity, ..ClassContext::new(class, name, plan, constants, sites) };
     let mut left_alone = Vec::new();
     for index in 0..class.methods().len() {
-        let mark = context.sites.mark();
-        match rewrite_method(class, index, &mut context) {
+        let mut mark = context.sites.mark();
+        let before = context.sites.branches().len();
+        let mut done = rewrite_method(class, index, &mut context, plan.speculates);
+        let is_huge = class.edited_length(index).is_some_and(|length| length > LONGEST_COMPILED);
+        let has_branches = context.sites.branches().len() > before;
+        if has_branches && (is_huge || matches!(done, Err(Failure::Method(_)))) {
+            // Without the probes at its branches it may have room for the others, and the JVM may compile it.
+            context.sites.reset(mark);
+            mark = context.sites.mark();
+            class.reset_code(index);
+            done = rewrite_method(class, index, &mut context, false);
+            context.sites.left_branches += u32::from(done.is_ok());
+        }
+        match done {
             Ok(()) => {}
             Err(Failure::Class(error)) => return Err(error.into()),
             Err(Failure::Method(reason)) => {
@@ -156,9 +159,41 @@ fn rewrite(
     Ok(left_alone)
 }
 
-fn rewrite_method(class: &mut ClassEditor<'_>, index: usize, context: &mut ClassContext<'_>) -> Result<(), Failure> {
+/// What a method would do, for arms that call it; `None` if the class has no code for it.
+pub fn callee(
+    origin: Origin,
+    bytes: &[u8],
+    plan: &Plan,
+    sites: &mut Sites,
+    [name, descriptor]: [&str; 2],
+) -> Result<Option<Callee>, EditError> {
+    let mut class = ClassEditor::read(bytes)?;
+    let text = |index| class.pool.utf8(index).map(text_of);
+    let is_meant = |method: &Member| {
+        text(method.name).as_deref() == Some(name) && text(method.descriptor).as_deref() == Some(descriptor)
+    };
+    let (Some(index), Some(class_name)) = (class.methods().iter().position(is_meant), class.name()) else {
+        return Ok(None);
+    };
+    let Some(code) = class.code(index)? else { return Ok(None) };
+    let constants = (origin == Origin::ClassPath).then_some(&plan.constants);
+    let mut context = ClassContext::new(&class, class_name, plan, constants, sites);
+    let found = MethodRewriter::new(&mut class, index, code, &mut context, true).and_then(|mut one| one.callee());
+    match found {
+        Ok(found) => Ok(found),
+        Err(Failure::Class(error)) => Err(error.into()),
+        Err(Failure::Method(_)) => Ok(None),
+    }
+}
+
+fn rewrite_method(
+    class: &mut ClassEditor<'_>,
+    index: usize,
+    context: &mut ClassContext<'_>,
+    speculates: bool,
+) -> Result<(), Failure> {
     let Some(code) = class.code(index)? else { return Ok(()) };
-    let mut rewriter = MethodRewriter::new(class, index, code, context)?;
+    let mut rewriter = MethodRewriter::new(class, index, code, context, speculates)?;
     rewriter.insert_probes()?;
     if let Some(code) = rewriter.edited() {
         class.set_code(index, code)?;

@@ -3,6 +3,7 @@
 use classfile::{Access, ArrayKind};
 use rustc_hash::FxHashMap;
 
+use crate::arms::BranchRow;
 use crate::call::{Call, WatchedCall};
 use crate::known::Known;
 use crate::library::Library;
@@ -30,6 +31,8 @@ pub enum What {
     Leave,
     /// A modelled call, by its number in the table of calls.
     Call(u32),
+    /// A branch whose arms are told.
+    Branch,
     /// The method as a whole: its activations and units, and the monitor of a synchronized method.
     Method,
 }
@@ -47,7 +50,7 @@ pub struct SiteRow {
 }
 
 /// A method that has sites.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MethodRow {
     /// Binary name.
     pub class: String,
@@ -79,6 +82,14 @@ pub struct CallRow {
     pub call: Call,
 }
 
+/// A method that arms call, as the call has it: class, name and descriptor. Its number is its place in the table of members.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Member {
+    pub class: String,
+    pub name: String,
+    pub descriptor: String,
+}
+
 /// All tables of one JVM, which grow with every class.
 #[derive(Default)]
 pub struct Sites {
@@ -86,10 +97,19 @@ pub struct Sites {
     methods: Vec<MethodRow>,
     fields: Vec<FieldRow>,
     calls: Vec<CallRow>,
+    branches: Vec<BranchRow>,
+    members: Vec<Member>,
+    member_numbers: FxHashMap<Member, u32>,
+    /// Where arms are told, a method's code may be gone through again for those who call it: rows of methods, and sites by
+    /// method, offset and whether they stand for the method as a whole.
+    method_numbers: FxHashMap<MethodRow, u32>,
+    site_numbers: FxHashMap<(u32, u32, bool), i32>,
     call_numbers: FxHashMap<CallRow, u32>,
     /// How much of each table was handed out.
     taken: [usize; 4],
     notes: Vec<String>,
+    /// Branches, or methods with all of theirs, whose arms are not told for want of room or of frames.
+    pub left_branches: u32,
     pub(crate) known: Known,
     pub(crate) library: Library,
 }
@@ -126,6 +146,43 @@ impl Sites {
 
     pub fn calls(&self) -> &[CallRow] {
         &self.calls
+    }
+
+    /// The methods that arms call.
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    pub(crate) fn add_member(&mut self, member: Member) -> u32 {
+        let next = self.members.len() as u32;
+        *self.member_numbers.entry(member).or_insert_with_key(|member| {
+            self.members.push(member.clone());
+            next
+        })
+    }
+
+    /// The row of a method whose sites are kept by place.
+    pub(crate) fn method_number(&mut self, row: MethodRow) -> u32 {
+        if let Some(number) = self.method_numbers.get(&row) {
+            return *number;
+        }
+        let number = self.add_method(row.clone());
+        self.method_numbers.insert(row, number);
+        number
+    }
+
+    pub(crate) fn site_number(&mut self, row: SiteRow) -> i32 {
+        let key = (row.method, u32::from(row.offset), row.what == What::Method);
+        if let Some(number) = self.site_numbers.get(&key) {
+            return *number;
+        }
+        let number = self.add_site(row);
+        self.site_numbers.insert(key, number);
+        number
+    }
+
+    pub fn branches(&self) -> &[BranchRow] {
+        &self.branches
     }
 
     /// Whether a class of this binary name was seen, and declares a field of that name.
@@ -194,20 +251,29 @@ impl Sites {
         })
     }
 
+    pub(crate) fn add_branch(&mut self, row: BranchRow) -> i32 {
+        self.branches.push(row);
+        self.branches.len() as i32 - 1
+    }
+
     /// How long the tables are, to come back to where a method's rows are not wanted after all.
     pub(crate) fn mark(&self) -> Mark {
-        Mark { sites: self.rows.len(), methods: self.methods.len() }
+        Mark { sites: self.rows.len(), methods: self.methods.len(), branches: self.branches.len() }
     }
 
     pub(crate) fn reset(&mut self, mark: Mark) {
         self.rows.truncate(mark.sites);
         self.methods.truncate(mark.methods);
+        self.branches.truncate(mark.branches);
+        self.method_numbers.retain(|_, number| (*number as usize) < mark.methods);
+        self.site_numbers.retain(|_, number| (*number as usize) < mark.sites);
     }
 }
 
 pub(crate) struct Mark {
     sites: usize,
     methods: usize,
+    branches: usize,
 }
 
 /// The fields that one class refers to, by constant.

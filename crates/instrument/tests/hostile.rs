@@ -23,7 +23,7 @@ fn damaged_classes_never_panic() {
     let mut contents = support::contents(&test_jdk().unwrap().home.join("lib/modules"));
     contents.sources.retain(|source| source.path.contains("/java.base/"));
     let mut random = Random(0x2545_f491_4f6c_dd1d);
-    let plan = Plan { families: Families::ALL, joins_updates: true, ..Plan::default() };
+    let plan = Plan { families: Families::ALL, joins_updates: true, speculates: true, ..Plan::default() };
     let rounds = if support::is_long() { 100_000 } else { 3_000 };
     let (mut rewritten, mut refused) = (0, 0);
     for _ in 0..rounds {

@@ -22,6 +22,8 @@ const VERIFY: &str = include_str!("java/Verify.java");
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Asked {
     Events,
+    /// Arms of branches as well.
+    Arms,
     /// Activations and a unit of each.
     AllMethods,
 }
@@ -33,6 +35,7 @@ fn verify(jdk: &Jdk, contents: &Contents, asked: Asked, test: &str) -> Vec<Strin
         probe_class: "probes/Probes".to_owned(),
         families: Families::ALL,
         joins_updates: true,
+        speculates: asked == Asked::Arms,
         ..Plan::default()
     };
     if asked == Asked::AllMethods {
@@ -65,14 +68,15 @@ fn a_module_of_the_jdk() {
     let jdk = test_jdk().unwrap();
     let contents = module(&jdk, "jdk.compiler/");
     assert_eq!(verify(&jdk, &contents, Asked::Events, "module"), Vec::<String>::new());
+    assert_eq!(verify(&jdk, &contents, Asked::Arms, "module-arms"), Vec::<String>::new());
     assert_eq!(verify(&jdk, &contents, Asked::AllMethods, "module-methods"), Vec::<String>::new());
 }
 
 /// Runs a JVM whose `java.base` is rewritten, which then verifies all of it.
-fn boot(jdk: &Jdk) {
-    let folder = folder(&format!("boot-{}", jdk.feature));
+fn boot(jdk: &Jdk, speculates: bool) {
+    let folder = folder(&format!("boot-{}{}", jdk.feature, if speculates { "-arms" } else { "" }));
     let contents = module(jdk, "/java.base/");
-    let (classes, totals) = rewrite(&contents, &Plan { families: Families::ALL, ..Plan::default() });
+    let (classes, totals) = rewrite(&contents, &Plan { families: Families::ALL, speculates, ..Plan::default() });
     assert_eq!(totals.errors, Vec::<String>::new());
     let patch = folder.join("patch");
     for (name, bytes) in &classes {
@@ -109,7 +113,28 @@ fn boot(jdk: &Jdk) {
 #[test]
 fn the_whole_of_java_base() {
     if is_long() {
-        find_jdks().unwrap().iter().filter(|jdk| jdk.feature >= 17).for_each(boot);
+        for jdk in find_jdks().unwrap().iter().filter(|jdk| jdk.feature >= 17) {
+            boot(jdk, false);
+            boot(jdk, true);
+        }
+    }
+}
+
+/// All classes of the other modules that a loader of the application may define. Some do not verify there whatever is done
+/// to them, since the JVM's own classes do not know them: arms make no difference.
+#[test]
+fn all_other_modules() {
+    if !is_long() {
+        return;
+    }
+    for jdk in find_jdks().unwrap().iter().filter(|jdk| jdk.feature >= 17) {
+        let mut contents = support::contents(&jdk.home.join("lib/modules"));
+        contents.sources.retain(|source| !source.path.contains("/java.base/") && !source.path.contains("/java/"));
+        let bad = |asked, name: &str| -> Vec<String> {
+            let all = verify(jdk, &contents, asked, &format!("modules-{}-{name}", jdk.feature));
+            all.iter().map(|line| line.split(':').next().unwrap().to_owned()).collect()
+        };
+        assert_eq!(bad(Asked::Arms, "arms"), bad(Asked::Events, "events"));
     }
 }
 
@@ -126,6 +151,7 @@ fn large_jars() {
         let test = format!("jar-{}", path.file_stem().unwrap().display());
         let contents = support::contents(&path);
         bad.extend(verify(&jdk, &contents, Asked::Events, &test));
+        bad.extend(verify(&jdk, &contents, Asked::Arms, &format!("{test}-arms")));
         bad.extend(verify(&jdk, &contents, Asked::AllMethods, &format!("{test}-methods")));
     }
     assert_eq!(bad, Vec::<String>::new());

@@ -1,8 +1,8 @@
 //! What records mean: the events that they tell of.
 
 use trace::{
-    Access, Action, ActivationId, Cause, Event, Interval, Items, LockId, Mode, ObjectId, Order, SectionId, StackId,
-    SyncKind, ThreadEvents, ThreadId,
+    Access, Action, ActivationId, BranchId, Cause, Event, Interval, Items, LockId, Mode, ObjectId, Order, Ran,
+    SectionId, StackId, SyncKind, ThreadEvents, ThreadId,
 };
 
 use crate::names::Names;
@@ -179,6 +179,22 @@ impl Meaning {
                 (Action::Enter { activation: ActivationId(numbers[0]), method }, Order::Free)
             }
             record::EXIT => (Action::Exit { activation: ActivationId(numbers[0]) }, Order::Free),
+            record::ARM | record::ARM_SPECULATED => {
+                let ran = if operation == record::ARM { Ran::Yes } else { Ran::Speculated };
+                (Action::ArmBegin { branch: BranchId(numbers[0]), arm: extra, ran }, Order::Free)
+            }
+            record::ARM_END => (Action::ArmEnd { branch: BranchId(numbers[0]) }, Order::Free),
+            record::SPECULATED_ACQUIRE | record::SPECULATED_ACQUIRE_SHARED => {
+                let (mode, cause) = how(operation - record::SPECULATED_ACQUIRE);
+                let lock = self.names.lock(extra, numbers[0]);
+                let section = SectionId(record.site.wrapping_add(1));
+                let activation = ActivationId(state.activations.last().copied().unwrap_or_default());
+                (Action::Acquire { lock, mode, cause, section, activation }, Order::Free)
+            }
+            record::SPECULATED_RELEASE | record::SPECULATED_RELEASE_SHARED => {
+                let (mode, cause) = how(operation - record::SPECULATED_RELEASE);
+                (Action::Release { lock: self.names.lock(extra, numbers[0]), mode, cause }, Order::Free)
+            }
             record::NEW => (Action::New { object: ObjectId(numbers[0]) }, Order::Free),
             record::LOST => (Action::Lost { events: numbers[0], all: false }, Order::Free),
             _ => return None,

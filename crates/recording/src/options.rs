@@ -22,6 +22,8 @@ pub struct Options {
     pub backlog: u64,
     /// Whether the agent writes the trace itself, with its records packed.
     pub packs: bool,
+    /// Whether arms of branches that are not taken are told.
+    pub speculates: bool,
     /// Whether each JVM asks for a plan in its folder, and waits for it before the application starts.
     pub waits_for_plan: bool,
 }
@@ -52,6 +54,7 @@ impl Options {
                 "include" => options.include.push(value()?),
                 "exclude" => options.exclude.push(value()?),
                 "no-filter" => options.no_filter = true,
+                "speculate" => options.speculates = true,
                 "pack" => options.packs = true,
                 "plan" => match value()?.as_str() {
                     "wait" => options.waits_for_plan = true,
@@ -86,6 +89,9 @@ impl fmt::Display for Options {
         }
         if self.no_filter {
             f.write_str(",no-filter")?;
+        }
+        if self.speculates {
+            f.write_str(",speculate")?;
         }
         if self.limit != 0 {
             write!(f, ",limit={}", self.limit)?;
@@ -143,6 +149,7 @@ mod tests {
             include: vec!["com.shop.**".to_owned(), "x*".to_owned()],
             exclude: vec!["$?".to_owned()],
             no_filter: true,
+            speculates: true,
             limit: 77,
             backlog: 78,
             packs: true,

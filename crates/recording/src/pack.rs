@@ -316,7 +316,7 @@ mod tests {
             (&[acquire, 1, 2, acquire, 3][..], &[acquire, 1, 2][..], 1),
             (&[acquire, 1, 2, 0, 5, 6], &[acquire, 1, 2], 1),
             (&[acquire, 1, 2, u64::from(record::END_OF_CHUNK), 9], &[acquire, 1, 2], 1),
-            (&[acquire, 1, 2, 60, 9], &[acquire, 1, 2, 60], 1),
+            (&[acquire, 1, 2, 39, 9], &[acquire, 1, 2, 39], 1),
             (&[], &[], 0),
         ] {
             assert_eq!(packed(numbers, &mut 0, &mut bytes), events);

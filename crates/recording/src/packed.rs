@@ -19,7 +19,7 @@ use crate::unpack;
 
 /// The first bytes of every trace of this form.
 pub const PACKED_MAGIC: [u8; 8] = *b"\x93FIR\r\n\x1a\n";
-pub(crate) const VERSION: u16 = 3;
+pub(crate) const VERSION: u16 = 4;
 /// Magic, version, and six bytes that are 0 today.
 pub(crate) const HEADER: usize = 16;
 /// Opens every block, so that one can be found again behind damaged bytes.

@@ -32,6 +32,16 @@ pub(crate) const WRITER: u8 = 52;
 pub(crate) const NEW: u8 = 53;
 pub(crate) const RELEASE_LAST: u8 = 54;
 pub(crate) const ARRIVE: u8 = 55;
+/// An arm of a branch that ran.
+pub(crate) const ARM: u8 = 56;
+/// An arm that did not.
+pub(crate) const ARM_SPECULATED: u8 = 57;
+pub(crate) const ARM_END: u8 = 58;
+/// Locks in an arm that did not run: they have no turns.
+pub(crate) const SPECULATED_ACQUIRE: u8 = 59;
+pub(crate) const SPECULATED_ACQUIRE_SHARED: u8 = 60;
+pub(crate) const SPECULATED_RELEASE: u8 = 61;
+pub(crate) const SPECULATED_RELEASE_SHARED: u8 = 62;
 pub(crate) const END_OF_CHUNK: u8 = 63;
 
 /// A record, apart.
@@ -56,6 +66,7 @@ pub(crate) const fn length(operation: u8) -> Option<usize> {
         ACQUIRE..VOLATILE => 3,
         VOLATILE..=LAST_SYNC => 4,
         THREAD_BEGIN | START | JOIN | UNIT_END | ENTER | EXIT | SEGMENT | LOST | WRITER | NEW => 2,
+        ARM..=SPECULATED_RELEASE_SHARED => 2,
         THREAD_END | RELEASE_LAST | END_OF_CHUNK => 1,
         ARRIVE_UNNUMBERED | UNIT_BEGIN => 3,
         ARRIVE | LEAVE => 4,
@@ -134,6 +145,13 @@ mod tests {
             ("WRITER", WRITER),
             ("NEW", NEW),
             ("RELEASE_LAST", RELEASE_LAST),
+            ("ARM", ARM),
+            ("ARM_SPECULATED", ARM_SPECULATED),
+            ("ARM_END", ARM_END),
+            ("SPECULATED_ACQUIRE", SPECULATED_ACQUIRE),
+            ("SPECULATED_ACQUIRE_SHARED", SPECULATED_ACQUIRE_SHARED),
+            ("SPECULATED_RELEASE", SPECULATED_RELEASE),
+            ("SPECULATED_RELEASE_SHARED", SPECULATED_RELEASE_SHARED),
             ("END_OF_CHUNK", END_OF_CHUNK),
         ] {
             assert!(JAVA.contains(&format!("static final int {name} = {operation};")), "{name}");

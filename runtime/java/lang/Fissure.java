@@ -42,8 +42,22 @@ public final class Fissure {
     /** The lock that the thread took last is left. */
     static final int RELEASE_LAST = 54;
     static final int ARRIVE = 55;
+    // An arm of a branch that ran, one that did not, the end of either; locks in one that did not, which have no turns.
+    static final int ARM = 56;
+    static final int ARM_SPECULATED = 57;
+    static final int ARM_END = 58;
+    static final int SPECULATED_ACQUIRE = 59;
+    static final int SPECULATED_ACQUIRE_SHARED = 60;
+    static final int SPECULATED_RELEASE = 61;
+    static final int SPECULATED_RELEASE_SHARED = 62;
     static final int END_OF_CHUNK = 63;
     static final long NEW_SEGMENT = 1 << 6;
+
+    private static final int IFEQ = 153;
+    private static final int IF_ICMPEQ = 159;
+    private static final int IF_ACMPEQ = 165;
+    private static final int TABLESWITCH = 170;
+    private static final int IFNULL = 198;
 
     /** How often a loop asks whether its arrays are quiet. */
     private static final int MOST_ASKED = 8;
@@ -76,11 +90,20 @@ public final class Fissure {
     /** A field reference: owner, name, descriptor, and `static` or nothing, on four lines. */
     static native String reference(int ref);
 
-    /** Whether an instrumented class of this name declares the field; with () behind the name, the method. */
+    /**
+     * Whether an instrumented class of this name declares the field; with () behind the name, the method; with ; and a type
+     * behind it, or ;static; and a type, whether the only field of that name is of that type.
+     */
     static native boolean declares(String owner, String name);
 
     /** The fields of objects of an instrumented class of this name, each on a line behind a letter: v if it is volatile. */
     static native String declared(String owner);
+
+    /** A branch: what its arms would do, as numbers of two characters each. */
+    static native String branch(int number);
+
+    /** What a class of this name has for a method that arms call, in the same form; null if it has no code for it. */
+    static native String callee(String owner, int member);
 
     /** The class whose code called the probe. */
     static native Class<?> caller();
@@ -100,6 +123,8 @@ public final class Fissure {
         row(0, 0, "");
         field("", "");
         reference(0);
+        branch(-1);
+        callee(null, -1);
         declares("", "");
         declared("");
         caller();
@@ -460,6 +485,75 @@ public final class Fissure {
 
     public static void end(int unit, int site) {
         FissureCalls.unit(unit, site, false);
+    }
+
+    // Branches. The last number has the opcode, a bit for each arm that has something to tell (from bit 8), and one for each
+    // that stays in a loop (from bit 10); `count` is how often the loop ran. What they give is kept by the method.
+
+    @ForceInline
+    public static int branch(
+            int x, Object a, Object b, Object c, Object d, Object e, Object f, Object thread, int open, int count, int number,
+            int flags) {
+        int opcode = flags & 0xff;
+        if (opcode >= TABLESWITCH) {
+            return FissureArms.branch((FissureThread) thread, true, x, open, 0, number, a, b, c, d, e, f);
+        }
+        boolean jumps = switch (opcode) {
+            case IFEQ -> x == 0;
+            case IFEQ + 1 -> x != 0;
+            case IFEQ + 2 -> x < 0;
+            case IFEQ + 3 -> x >= 0;
+            case IFEQ + 4 -> x > 0;
+            default -> x <= 0;
+        };
+        return branched(jumps, a, b, c, d, e, f, thread, open, count, number, flags);
+    }
+
+    @ForceInline
+    public static int branch(
+            int x, int y, Object a, Object b, Object c, Object d, Object e, Object f, Object thread, int open, int count, int number,
+            int flags) {
+        boolean jumps = switch (flags & 0xff) {
+            case IF_ICMPEQ -> x == y;
+            case IF_ICMPEQ + 1 -> x != y;
+            case IF_ICMPEQ + 2 -> x < y;
+            case IF_ICMPEQ + 3 -> x >= y;
+            case IF_ICMPEQ + 4 -> x > y;
+            default -> x <= y;
+        };
+        return branched(jumps, a, b, c, d, e, f, thread, open, count, number, flags);
+    }
+
+    @ForceInline
+    public static int branch(
+            Object x, Object a, Object b, Object c, Object d, Object e, Object f, Object thread, int open, int count, int number,
+            int flags) {
+        return branched((x == null) == ((flags & 0xff) == IFNULL), a, b, c, d, e, f, thread, open, count, number, flags);
+    }
+
+    @ForceInline
+    public static int branch(
+            Object x, Object y, Object a, Object b, Object c, Object d, Object e, Object f, Object thread, int open, int count, int number,
+            int flags) {
+        return branched((x == y) == ((flags & 0xff) == IF_ACMPEQ), a, b, c, d, e, f, thread, open, count, number, flags);
+    }
+
+    @ForceInline
+    private static int branched(
+            boolean jumps, Object a, Object b, Object c, Object d, Object e, Object f, Object thread, int open, int count, int number,
+            int flags) {
+        int others = jumps ? 1 << 8 : 1 << 9;
+        if ((flags & others) == 0 || (flags & others << 2) != 0 && (count < 0 || count > 1)) {
+            return open;
+        }
+        return FissureArms.branch(
+                (FissureThread) thread, false, jumps ? 1 : 0, open, count, number, a, b, c, d, e, f);
+    }
+
+    /** Arms come together; with -1, the method is left. */
+    @ForceInline
+    public static int joined(Object thread, int open, int join) {
+        return open == 0 ? 0 : FissureArms.joined((FissureThread) thread, open, join);
     }
 
     // Threads.

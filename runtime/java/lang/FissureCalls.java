@@ -382,7 +382,7 @@ final class FissureCalls {
 
     // Contents.
 
-    private static Object viewed(FissureThread s, Object container) {
+    static Object viewed(FissureThread s, Object container) {
         FissureEntry entry = s.lastEntry(container);
         if (entry == null) {
             entry = FissureTable.find(container);

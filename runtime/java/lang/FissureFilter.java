@@ -15,6 +15,13 @@ final class FissureFilter {
     /** All accesses of a segment, where it is not known to which elements they were. */
     static final long ALL = 15;
 
+    /**
+     * Where the first element of an array of words is. The JDK's own constant is an {@code int} up to release 24 and a
+     * {@code long} from then on, so no code can name it in both; its lower half lies where it begins.
+     */
+    private static final long WORDS =
+            U.getInt(Unsafe.class, U.objectFieldOffset(Unsafe.class, "ARRAY_LONG_BASE_OFFSET"));
+
     private FissureFilter() {
     }
 
@@ -204,7 +211,7 @@ final class FissureFilter {
                 // The access will throw.
                 return;
             }
-            long offset = Unsafe.ARRAY_LONG_BASE_OFFSET + 8L * index;
+            long offset = WORDS + 8L * index;
             access(s, Fissure.ELEMENT, write, array, a, index, words, offset, site);
         } catch (Throwable trouble) {
             Fissure.lost(s, trouble);

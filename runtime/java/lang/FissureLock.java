@@ -26,6 +26,16 @@ final class FissureLock extends FissureMore {
         return false;
     }
 
+    /** Whether this thread holds it alone. */
+    boolean isHeld(FissureThread s) {
+        return holder == s.number && losses == s.losses;
+    }
+
+    /** Whether it does, and would no longer if it left it now. */
+    boolean isHeldOnce(FissureThread s) {
+        return isHeld(s) && depth == 0;
+    }
+
     /** It is about to be left. Whether this thread goes on holding it. */
     boolean keptOn(FissureThread s) {
         if (holder != s.number || losses != s.losses) {

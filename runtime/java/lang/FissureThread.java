@@ -24,6 +24,8 @@ final class FissureThread extends FissureMemory {
     long fresh;
     /** Segments that ended because of what the thread did, and not because of a word that it found. */
     int syncs;
+    /** How often it was ordered among others, by a start, a join or something like a barrier. */
+    int orders;
     /** How often something of this thread was lost: what it knew of the locks it holds counts no more. */
     int losses;
     private long nextId;
@@ -57,6 +59,9 @@ final class FissureThread extends FissureMemory {
     Object expected;
     int expectedAccess;
     int expectedSite;
+
+    /** Arms of branches, once it comes to one of which there is something to tell. */
+    FissureArms arms;
 
     /** Words of other threads: the latest segment of each that has reached this thread. */
     private long[] learned;
@@ -213,6 +218,15 @@ final class FissureThread extends FissureMemory {
                 return;
             }
         }
+    }
+
+    /** A number for the locks that it holds alone. */
+    long heldLocks() {
+        long all = 0;
+        for (int at = heldCount * 2 - 2; at >= 0; at -= 2) {
+            all = all * 31 + held[at];
+        }
+        return all;
     }
 
     long newId() {

@@ -27,6 +27,7 @@ final class FissureThreads {
         s.publish();
         s.endSegment();
         s.append(Fissure.START, 0, site, child.number);
+        s.orders++;
     }
 
     /** A task is handed over. */
@@ -59,6 +60,10 @@ final class FissureThreads {
             s = Fissure.take();
             if (s == null) {
                 return;
+            }
+            if (s.arms != null && code == BEGINS) {
+                // What was open is of code that an exception has left, or that waits for this.
+                s.arms.closeAll(s);
             }
             switch (code) {
                 case HANDED_OVER -> arrive(s, FissureIdentity.more(s, task, FissureMore.TASK), 0, NOWHERE);
@@ -106,6 +111,7 @@ final class FissureThreads {
                 s.learn(FissureThread.lastWord(number));
                 s.endSegment();
                 s.append(Fissure.JOIN, 0, site, number);
+                s.orders++;
             }
         } else if (ended != null) {
             leave(s, FissureIdentity.more(s, ended, FissureMore.DONE), 1, site);
@@ -148,6 +154,7 @@ final class FissureThreads {
         s.endSegment();
         // Numbered before it is written: who leaves comes after all lower numbers, those that are being written included.
         s.append(Fissure.ARRIVE, of.type, site, of.id, generation, of.take(1));
+        s.orders++;
     }
 
     static void leave(FissureThread s, Object subject, int site) {
@@ -159,6 +166,7 @@ final class FissureThreads {
         if (count > 0) {
             s.endSegment();
             s.append(Fissure.LEAVE, of.type, site, of.id, generation, count);
+            s.orders++;
         }
     }
 }

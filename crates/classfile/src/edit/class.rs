@@ -75,6 +75,17 @@ impl<'a> ClassEditor<'a> {
         Ok(())
     }
 
+    /// How many bytes the edited code of a method has; `None` if it was not edited.
+    pub fn edited_length(&self, method: usize) -> Option<u32> {
+        let length = self.codes[method].as_ref()?.get(4..8)?;
+        Some(u32::from_be_bytes([length[0], length[1], length[2], length[3]]))
+    }
+
+    /// Gives up what was done to the code of a method.
+    pub fn reset_code(&mut self, method: usize) {
+        self.codes[method] = None;
+    }
+
     pub fn add_field(&mut self, access: Access, name: &[u8], descriptor: &[u8]) -> Result<(), Limit> {
         if self.layout.fields.len() + self.new_field_count >= usize::from(u16::MAX) {
             return Err(Limit::Fields);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use super::frames::{self, Lasting, LocalType};
+use super::frames::{self, Frame, Lasting, LocalType, Slot};
 use super::limit::{EditError, Limit};
 use super::opcode::{self, RawInstruction, op};
 use super::pool::ConstantPool;
@@ -185,6 +185,24 @@ impl<'a> CodeEditor<'a> {
         let covers_itself = |handler: &&RawHandler| (handler.start..handler.end).contains(&handler.handler);
         let found = self.handlers.iter().filter(covers_itself).map(|handler| handler.handler);
         found.filter(|pc| is_plain(*pc)).map(u32::from).collect()
+    }
+
+    /// The frames of a method that starts with these local variables, in order; none in classes that are too old.
+    pub fn frames(&self, initial: &[LocalType]) -> Result<Vec<Frame>, Error> {
+        match self.tables.iter().find(|(table, _, _)| *table == Table::Frames) {
+            Some((_, _, content)) => frames::read(content, initial),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// The slots of the local variables that the method starts with.
+    pub fn slots_of(initial: &[LocalType]) -> Vec<Slot> {
+        frames::slots_of(initial)
+    }
+
+    /// Where a handler's range of instructions is, and the handler: by offsets, the end not included.
+    pub fn handler_ranges(&self) -> impl Iterator<Item = (Range<u32>, u32)> + '_ {
+        self.handlers.iter().map(|one| (one.start.into()..one.end.into(), one.handler.into()))
     }
 
     /// The first offset after the code.

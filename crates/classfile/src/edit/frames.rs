@@ -14,6 +14,8 @@ const FULL: u8 = 255;
 
 const TOP: u8 = 0;
 const LONG: u8 = 4;
+const NULL: u8 = 5;
+const UNINITIALIZED_THIS: u8 = 6;
 const DOUBLE: u8 = 3;
 const OBJECT: u8 = 7;
 const UNINITIALIZED: u8 = 8;
@@ -43,6 +45,59 @@ pub(super) struct Lasting {
 /// A type's tag and what follows it.
 type Raw = (u8, u16);
 
+/// What one slot has, as frames tell it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// An object, or null.
+    Reference,
+    /// What the `new` at this offset made, before its constructor has run.
+    New(u32),
+    /// `this`, before a constructor above has run.
+    UninitializedThis,
+    /// A number, or nothing that may be used.
+    Other,
+}
+
+/// A frame by slots: `long` and `double` take two.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Frame {
+    pub pc: u32,
+    pub locals: Vec<Slot>,
+    pub stack: Vec<Slot>,
+}
+
+/// All frames of a method that starts with these local variables, in order.
+pub(super) fn read(content: &[u8], initial: &[LocalType]) -> Result<Vec<Frame>, Error> {
+    let mut locals: Vec<Raw> = initial.iter().map(|one| one.raw()).collect();
+    let mut frames = Vec::new();
+    each(content, |pc, kind, types| {
+        let stack = apply(kind, types, &mut locals)?;
+        frames.push(Frame { pc, locals: slots(&locals), stack: slots(&stack) });
+        Ok(())
+    })?;
+    Ok(frames)
+}
+
+pub(super) fn slots_of(types: &[LocalType]) -> Vec<Slot> {
+    slots(&types.iter().map(|one| one.raw()).collect::<Vec<Raw>>())
+}
+
+fn slots(types: &[Raw]) -> Vec<Slot> {
+    let mut slots = Vec::with_capacity(types.len());
+    for (tag, more) in types {
+        slots.push(match *tag {
+            OBJECT | NULL => Slot::Reference,
+            UNINITIALIZED => Slot::New((*more).into()),
+            UNINITIALIZED_THIS => Slot::UninitializedThis,
+            _ => Slot::Other,
+        });
+        if matches!(*tag, LONG | DOUBLE) {
+            slots.push(Slot::Other);
+        }
+    }
+    slots
+}
+
 impl LocalType {
     fn raw(self) -> Raw {
         match self {
@@ -50,7 +105,7 @@ impl LocalType {
             LocalType::Float => (2, 0),
             LocalType::Double => (DOUBLE, 0),
             LocalType::Long => (LONG, 0),
-            LocalType::UninitializedThis => (6, 0),
+            LocalType::UninitializedThis => (UNINITIALIZED_THIS, 0),
             LocalType::Object(class) => (OBJECT, class),
         }
     }

@@ -28,7 +28,7 @@ mod snippet;
 
 pub use class::ClassEditor;
 pub use code::{CodeEditor, LocalsAtHandler, Place};
-pub use frames::LocalType;
+pub use frames::{Frame, LocalType, Slot};
 pub use layout::Member;
 pub use limit::{EditError, Limit};
 pub use opcode::{RawInstruction, op};

@@ -17,6 +17,7 @@ pub mod op {
     pub const DLOAD: u8 = 24;
     pub const ALOAD: u8 = 25;
     pub const IALOAD: u8 = 46;
+    pub const AALOAD: u8 = 50;
     pub const SALOAD: u8 = 53;
     pub const ISTORE: u8 = 54;
     pub const ASTORE: u8 = 58;
@@ -37,7 +38,10 @@ pub mod op {
     pub const SWAP: u8 = 95;
     pub const IADD: u8 = 96;
     pub const IAND: u8 = 126;
+    pub const IINC: u8 = 132;
     pub const IFEQ: u8 = 153;
+    pub const IF_ICMPEQ: u8 = 159;
+    pub const IF_ACMPEQ: u8 = 165;
     pub const IF_ACMPNE: u8 = 166;
     pub const GOTO: u8 = 167;
     pub const JSR: u8 = 168;
@@ -143,7 +147,29 @@ impl RawInstruction<'_> {
         i64::from(self.pc) + i64::from(distance)
     }
 
-    pub(super) fn is_switch(&self) -> bool {
+    /// The keys of a switch with the targets that they lead to; the target of all others comes last, without a key.
+    pub fn switch_cases(&self) -> Vec<(Option<i32>, u32)> {
+        let number = |at: usize| {
+            self.bytes.get(at..at + 4).map_or(0, |bytes| i32::from_be_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+        };
+        let mut cases = Vec::new();
+        if !self.is_switch() {
+            return cases;
+        }
+        let first = 1 + padding(self.pc);
+        let low = number(first + 4);
+        for (index, at) in self.switch_distances().skip(1).enumerate() {
+            let key = match self.opcode {
+                op::TABLESWITCH => low.wrapping_add(index as i32),
+                _ => number(at - 4),
+            };
+            cases.push((Some(key), self.switch_target(at) as u32));
+        }
+        cases.push((None, self.switch_target(first) as u32));
+        cases
+    }
+
+    pub fn is_switch(&self) -> bool {
         matches!(self.opcode, op::TABLESWITCH | op::LOOKUPSWITCH)
     }
 }

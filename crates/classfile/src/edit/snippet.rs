@@ -117,6 +117,19 @@ impl Snippet {
         self
     }
 
+    /// Adds one to a local variable.
+    pub fn increment(&mut self, local: u16) -> &mut Snippet {
+        match u8::try_from(local) {
+            Ok(short) => self.bytes.extend([op::IINC, short, 1]),
+            Err(_) => {
+                self.bytes.extend([op::WIDE, op::IINC]);
+                self.bytes.extend(local.to_be_bytes());
+                self.bytes.extend([0, 1]);
+            }
+        }
+        self
+    }
+
     fn local(&mut self, of_int: u8, kind: Kind, local: u16) {
         // The opcodes of one family stand in this order.
         let opcode = of_int

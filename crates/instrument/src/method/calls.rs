@@ -10,18 +10,7 @@ impl MethodRewriter<'_, '_, '_> {
         let Some([owner, name, descriptor]) = self.class.pool.method(constant) else {
             return Err(Error::BadCode { pc: instruction.pc, reason: "it names no method" }.into());
         };
-        let context = &mut *self.context;
-        let found = context.calls.entry(constant).or_insert_with(|| {
-            let sites = &mut *context.sites;
-            let watched = sites.library.call(&sites.known, [owner, name, descriptor])?;
-            let text = |bytes| text_of(bytes).into_owned();
-            context.plan.families.has(watched.family).then(|| {
-                let row =
-                    CallRow { owner: text(owner), name: text(name), descriptor: text(descriptor), call: watched.call };
-                (sites.add_call(row), watched)
-            })
-        });
-        let Some((number, mut watched)) = *found else {
+        let Some((number, mut watched)) = self.watched_call(instruction)? else {
             return self.watch_publication(instruction.pc, owner, descriptor);
         };
         if watched.flags & flag::PERHAPS != 0 {
@@ -55,6 +44,29 @@ impl MethodRewriter<'_, '_, '_> {
         let site = self.site(instruction.pc, What::Call(number));
         self.insert_before(instruction.pc, watched, &arguments, site)?;
         self.insert_after(instruction.pc, watched, result, site)
+    }
+
+    /// The modelled method that a call names, as its number and what is told of it.
+    pub(super) fn watched_call(
+        &mut self,
+        instruction: RawInstruction<'_>,
+    ) -> Result<Option<(u32, WatchedCall)>, Failure> {
+        let constant = instruction.constant().unwrap_or(0);
+        let Some([owner, name, descriptor]) = self.class.pool.method(constant) else {
+            return Err(Error::BadCode { pc: instruction.pc, reason: "it names no method" }.into());
+        };
+        let context = &mut *self.context;
+        let found = context.calls.entry(constant).or_insert_with(|| {
+            let sites = &mut *context.sites;
+            let watched = sites.library.call(&sites.known, [owner, name, descriptor])?;
+            let text = |bytes| text_of(bytes).into_owned();
+            context.plan.families.has(watched.family).then(|| {
+                let row =
+                    CallRow { owner: text(owner), name: text(name), descriptor: text(descriptor), call: watched.call };
+                (sites.add_call(row), watched)
+            })
+        });
+        Ok(*found)
     }
 
     /// What code without probes is given may become known to other threads there.

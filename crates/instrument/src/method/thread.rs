@@ -18,8 +18,8 @@ pub(super) struct QuietLocals {
 
 impl MethodRewriter<'_, '_, '_> {
     /// Has the method keep what probes are to know of the thread, if it has several or is in a loop, and whether arrays are
-    /// quiet in its loops.
-    pub(super) fn keep_thread(&mut self) -> Result<(), Failure> {
+    /// quiet in its loops. It keeps so many numbers more, the first of which is given.
+    pub(super) fn keep_thread(&mut self, more: usize) -> Result<u16, Failure> {
         let mut probes = 0;
         for index in 0..self.code.instruction_count() {
             let instruction = self.code.instruction(index);
@@ -35,18 +35,19 @@ impl MethodRewriter<'_, '_, '_> {
             self.detours = detours::find(&self.code);
         }
         let initial = self.initial_locals()?;
-        if probes < 2 {
+        if probes < 2 && more == 0 {
             if !self.detours.is_empty() {
                 self.code.lasting_locals(initial, Vec::new())?;
             }
-            return Ok(());
+            return Ok(0);
         }
         let loops =
             if self.context.plan.families.arrays { loops::find(&self.code, &self.class.pool) } else { Vec::new() };
         let quiet = loops.iter().flat_map(|found| &found.accesses).copied().collect();
         let stamped =
             if self.context.plan.families.arrays { stamps::find(&self.code, &quiet) } else { BTreeMap::new() };
-        let numbers = 2 * loops.len() + stamped.len();
+        let before = 2 * loops.len() + stamped.len();
+        let numbers = before + more;
         let object = self.class.pool.add_class(b"java/lang/Object")?;
         let mut types = vec![LocalType::Object(object)];
         types.extend((0..numbers).map(|_| LocalType::Int));
@@ -73,7 +74,7 @@ impl MethodRewriter<'_, '_, '_> {
             let before = first + 1 + 2 * number;
             self.ask_before(&found, QuietLocals { before, now: before + 1 })?;
         }
-        Ok(())
+        Ok(first + 1 + before as u16)
     }
 
     /// Asks before a loop whether its arrays are quiet, and if not, in its first turns.
@@ -122,7 +123,7 @@ impl MethodRewriter<'_, '_, '_> {
     }
 
     /// What the method starts with in its local variables.
-    fn initial_locals(&mut self) -> Result<Vec<LocalType>, Failure> {
+    pub(super) fn initial_locals(&mut self) -> Result<Vec<LocalType>, Failure> {
         let mut initial = Vec::new();
         if !self.access.is_static() {
             let class = self.class.this_class();

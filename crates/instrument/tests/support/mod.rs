@@ -54,6 +54,8 @@ pub(crate) struct Totals {
     pub(crate) classes: usize,
     pub(crate) unchanged: usize,
     pub(crate) sites: usize,
+    pub(crate) branches: usize,
+    pub(crate) left_branches: u32,
     pub(crate) seconds: f64,
     pub(crate) left_alone: Vec<String>,
     pub(crate) errors: Vec<String>,
@@ -64,6 +66,7 @@ impl std::fmt::Display for Totals {
         let speed = self.classes as f64 / self.seconds;
         let (classes, unchanged, sites) = (self.classes, self.unchanged, self.sites);
         writeln!(f, "{classes} classes, {unchanged} unchanged, {sites} sites, {speed:.0} classes/s")?;
+        writeln!(f, "{} branches, {} left", self.branches, self.left_branches)?;
         self.left_alone.iter().try_for_each(|method| writeln!(f, "left alone: {method}"))
     }
 }
@@ -114,6 +117,8 @@ pub(crate) fn rewrite(contents: &Contents, plan: &Plan) -> (Vec<(String, Vec<u8>
         classes.push((name, bytes));
     }
     totals.sites = sites.sites().len();
+    totals.branches = sites.branches().len();
+    totals.left_branches = sites.left_branches;
     (classes, totals)
 }
 

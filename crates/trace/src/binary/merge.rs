@@ -14,7 +14,7 @@ use super::arrivals::Arrivals;
 use super::counts::Counts;
 use super::items::{Item, Items};
 use super::order::Order;
-use crate::{Action, BarrierId, Event, LockId, ThreadId, VariableId};
+use crate::{Action, BarrierId, Event, LockId, Ran, ThreadId, VariableId};
 
 /// How the chunks of threads' streams are read.
 pub trait Decode {
@@ -57,6 +57,8 @@ struct Stream<D: Decode> {
     /// Kept reads and writes of this segment, by variable. Older segments need no entry: having left a segment says
     /// that all its accesses came.
     counts: Counts,
+    /// Arms that did not run and are open: what is in them happened to nobody.
+    speculated: u32,
     /// Whether the thread is in the queue, as against parked or out of chunks.
     queued: bool,
     /// Threads that are parked until this one goes on.
@@ -71,6 +73,7 @@ impl<D: Decode> Stream<D> {
             items: Items::default(),
             segment: 0,
             counts: Counts::default(),
+            speculated: 0,
             queued: false,
             awaited_by: Vec::new(),
         }
@@ -343,6 +346,9 @@ impl<D: Decode> Merger<D> {
             }
         }
         match action {
+            Action::ArmBegin { ran: Ran::Speculated, .. } => stream.speculated += 1,
+            Action::ArmEnd { .. } => stream.speculated = stream.speculated.saturating_sub(1),
+            Action::Read { .. } | Action::Write { .. } if stream.speculated > 0 => {}
             Action::Read { variable } => {
                 stream.counts.add(variable, (1, 0));
                 if matches!(order, Order::AfterWord { writes: 0, .. }) {
