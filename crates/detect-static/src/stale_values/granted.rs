@@ -1,5 +1,6 @@
-//! Where a claim is granted: the code that a thread only comes to if it has put a mark up itself. A step tells so by its
-//! answer, a method that claims by what it returns, or by returning at all.
+//! Where a claim is granted: the code that a thread only comes to if it has put a mark up itself, or has taken out of a
+//! container what others would have to take out, too. A step tells so by its answer, a method that claims by what it
+//! returns, or by returning at all.
 
 use program::MethodId;
 use program::ir::Op;
@@ -7,7 +8,9 @@ use program::outline::{Action, Condition, EventId, Origin, Outline};
 use program::summary::{Access, Spot};
 
 use super::claims::Claim;
-use super::rules::Looking;
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+use super::way::Way;
 use crate::sources::returned;
 
 /// Claims further down than this are not looked for.
@@ -22,6 +25,8 @@ enum Answer {
     Yes,
     No,
     Nothing,
+    /// By getting something.
+    Something,
 }
 
 impl Looking<'_> {
@@ -41,6 +46,24 @@ impl Looking<'_> {
         }
     }
 
+    /// `one = waiting.peek(); if (waiting.remove(one)) { use(one); waiting.add(one); }`: what was seen has been taken out by this
+    /// thread, and by no other, before it is given back or goes anywhere else.
+    pub(super) fn is_taken_before(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        matches!(stale.how, Use::Written | Use::Decides)
+            && (stale.variable != stale.written || self.way_of(write) == Some(Way::Up))
+            && self.summary.accesses.iter().any(|taking| {
+                taking.is_write
+                    && taking.is_removal
+                    && taking.is_of_contents()
+                    && taking.event != write.event
+                    && taking.base.same(&read.base)
+                    && self.variable(taking) == Some(stale.variable)
+                    && comes_from(&taking.address, stale.read)
+                    && self.is_granted_by(taking, write.event)
+            })
+    }
+
     /// How a method learns whether a mark was put up that an event of it puts up, there or in what it calls.
     fn answer(&self, method: MethodId, spot: &Spot, event: EventId, depth: usize) -> Option<Answer> {
         let program = self.whole.program;
@@ -54,6 +77,11 @@ impl Looking<'_> {
                     "getAndSet" if program.names.text(method.descriptor).ends_with(';') => Some(Answer::Nothing),
                     "getAndSet" => Some(Answer::No),
                     "putIfAbsent" => Some(Answer::Nothing),
+                    "remove" => match program.names.text(method.descriptor) {
+                        "(Ljava/lang/Object;)Z" | "(Ljava/lang/Object;Ljava/lang/Object;)Z" => Some(Answer::Yes),
+                        "(Ljava/lang/Object;)Ljava/lang/Object;" => Some(Answer::Something),
+                        _ => None,
+                    },
                     _ => None,
                 },
                 _ => None,
@@ -117,6 +145,7 @@ fn granted(outline: &Outline, event: EventId, answer: Answer) -> Vec<bool> {
         (Answer::Yes, Some(nought), _) => outline.comes_only_by(condition, 1 - nought, block),
         (Answer::No, Some(nought), _) => outline.comes_only_by(condition, nought, block),
         (Answer::Nothing, _, Some(absent)) => outline.comes_only_by(condition, absent, block),
+        (Answer::Something, _, Some(absent)) => outline.comes_only_by(condition, 1 - absent, block),
         _ => false,
     };
     if answer != Answer::Return {
