@@ -139,6 +139,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Bound => format!("`{y}` asked for a position that was checked{again}{inside}"),
         How::Reentered => format!("the old value goes into `{y}`{again}{inside}"),
         How::There => format!("`{y}` read again{again}{inside}, and used as if there still were something"),
+        How::Refused => format!("`{y}` read again{again}{inside}, which throws if it has changed"),
     };
     let told = [
         (
@@ -181,12 +182,14 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         .collect();
     let message = match stale.how {
         How::Position => format!("`{x}` may change between (1) and (4), which looks where the old value says"),
-        How::Bound => format!("`{x}` may change between (1) and (4), and what was checked no longer holds"),
+        How::Bound | How::Refused => {
+            format!("`{x}` may change between (1) and (4), and what was checked no longer holds")
+        }
         How::Reentered => format!("`{x}` may change between (1) and (4), and the change is lost"),
         How::There => format!("`{x}` may change between (1) and (4), and what was found there may be gone"),
     };
     let rule = match stale.how {
-        How::Bound | How::There => &rules::CHECK_THEN_ACT,
+        How::Bound | How::There | How::Refused => &rules::CHECK_THEN_ACT,
         How::Position | How::Reentered => &rules::STALE_VALUE,
     };
     let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));

@@ -22,6 +22,7 @@ mod explain;
 mod follow;
 mod moved;
 pub(crate) mod paper;
+mod refused;
 mod reset;
 mod rules;
 mod stale;

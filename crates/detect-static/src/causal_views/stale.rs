@@ -28,6 +28,8 @@ pub(super) enum How {
     Reentered,
     /// It says that there is something, which is then fetched and used.
     There,
+    /// It says that something may be done, by a call that asks again and throws if it may not.
+    Refused,
 }
 
 /// A value that leaves a section and comes to bear in a later one on the same lock.
@@ -43,7 +45,8 @@ pub(super) struct Stale {
 }
 
 /// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees: a container that locks
-/// because old ones all did, in a class that does nothing else for threads, a volatile field, or what is caught if it fails.
+/// because old ones all did, in a class that does nothing else for threads, a volatile field, what is caught if it fails, or
+/// what callers are told by an exception that they should not have asked for.
 pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> bool {
     let summary = whole.summaries.summary(method);
     let read = summary.map(|summary| &summary.accesses[stale.read.index()]);
@@ -64,7 +67,8 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> boo
             .zip(variable)
             .is_some_and(|((summary, accesses), variable)| is_little(whole, method, summary, accesses, variable))
     };
-    (matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field))
+    (stale.how == How::Refused
+        || matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field))
         || is_glance()
         || is_caught()
         || whole.is_large() && is_little())
@@ -182,7 +186,7 @@ pub(super) struct Asking<'a> {
 
 impl Asking<'_> {
     fn flows(&self) -> impl Iterator<Item = Flow> {
-        self.positions().into_iter().chain(self.reentered()).chain(self.fetched_again())
+        self.positions().into_iter().chain(self.reentered()).chain(self.fetched_again()).chain(self.asked_again())
     }
 
     /// Positions in a later section on the same lock that are worked out from what was read in an earlier one, or reached
@@ -278,6 +282,9 @@ impl Asking<'_> {
             How::There => {
                 seen == reached && self.is_relied_on(read, target) && !self.is_reserved(stale, &seen, &reached)
             }
+            How::Refused => {
+                seen == reached && self.is_refused(read, target) && !self.is_reserved(stale, &seen, &reached)
+            }
         };
         let is_stale = is_wanted
             && (seen == reached || Pair::of(self.whole, &seen, &reached).is_some())
@@ -285,7 +292,7 @@ impl Asking<'_> {
             && self.whole.variables.belong_together(seen.variable, reached.variable)
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target);
-        is_stale.then(|| self.change(stale.how, &seen)).flatten()
+        is_stale.then(|| self.change(stale.how, &seen, target)).flatten()
     }
 
     /// Whether a number says how many places of an array are in use: some section changes both, and somebody makes it smaller.
@@ -388,10 +395,13 @@ impl Asking<'_> {
     }
 
     /// A write by another thread; of a collection, one that may make it smaller.
-    fn change(&self, how: How, item: &Item) -> Option<Place> {
+    fn change(&self, how: How, item: &Item, target: &Access) -> Option<Place> {
         let mut writers = self.whole.variables.writers(item.variable).iter().copied();
         let found = writers.find(|writer| match how {
             How::There => self.takes_away(writer) && run_at_once(self.whole, self.method, writer.method),
+            How::Refused => {
+                self.makes_refuse(writer, target) && run_at_once(self.whole, self.method, writer.method)
+            }
             How::Position | How::Bound | How::Reentered => self.is_change(writer),
         });
         found.filter(|_| is_shared(self.whole, item.variable))

@@ -14,7 +14,7 @@ const MAX_CALLERS: usize = 100;
 /// Whether a thread other than the one that runs an event of a method may write the variable around that time.
 /// `is_own` says that it is one of the object that the method belongs to, and `is_apart` tells of which entries the
 /// processes keep to parts of it that are each one's own; `matters` tells which writes do any harm.
-pub(super) fn is_contended(
+pub(crate) fn is_contended(
     whole: &Whole<'_>,
     method: MethodId,
     event: EventId,

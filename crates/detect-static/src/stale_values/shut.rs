@@ -4,6 +4,10 @@
 //!
 //! The same where something is set and then told to all that a container has, `latest = event; for (..) handler.accept(event)`,
 //! and a newcomer is told of it before he is in the container: what is set in between he never hears of.
+//!
+//! And the same for one key, where a container says who may be in another one: `barred.add(one); inside.remove(one);` beside
+//! `if (!barred.contains(one)) inside.add(one);`, or `members.remove(one); inside.remove(one);` beside
+//! `if (members.contains(one)) inside.add(one);`.
 
 use program::model::State;
 use program::outline::{Action, Argument, EventId, Member, Name, Origin, Outline};
@@ -23,12 +27,23 @@ pub(super) type Shut = FxHashMap<(Variable, Variable), Vec<Shutter>>;
 
 pub(super) struct Shutter {
     method: MethodId,
-    /// The variable is a flag, and is put up.
-    is_flag: bool,
+    sign: Sign,
+}
+
+/// What the variable says from then on.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Sign {
+    /// It is a flag, and is put up.
+    Up,
+    /// It is set to something.
+    Set,
+    /// It is a container, and has the key now, or has it no more, that is then taken out of the other one.
+    Has,
+    Lacks,
 }
 
 pub(super) fn shut(whole: &Whole<'_>, methods: &[MethodId]) -> Shut {
-    let found: Vec<((Variable, Variable, bool), MethodId)> = methods
+    let found: Vec<((Variable, Variable, Sign), MethodId)> = methods
         .par_iter()
         .flat_map_iter(|method| {
             let pairs = Looking::at(whole, *method).map(|looking| looking.shuts()).unwrap_or_default();
@@ -36,15 +51,16 @@ pub(super) fn shut(whole: &Whole<'_>, methods: &[MethodId]) -> Shut {
         })
         .collect();
     let mut all = Shut::default();
-    for ((variable, container, is_flag), method) in found {
-        all.entry((variable, container)).or_default().push(Shutter { method, is_flag });
+    for ((variable, container, sign), method) in found {
+        all.entry((variable, container)).or_default().push(Shutter { method, sign });
     }
     all
 }
 
 impl Looking<'_> {
-    /// What is written before all that a container has is taken out or gone over; and whether it is a flag.
-    fn shuts(&self) -> Vec<(Variable, Variable, bool)> {
+    /// What is written before all that a container has is taken out or gone over, or what it has for one key; and what it
+    /// says then.
+    fn shuts(&self) -> Vec<(Variable, Variable, Sign)> {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return Vec::new() };
         let mut found = Vec::new();
         for all in self.summary.accesses.iter().filter(|access| access.is_of_contents()) {
@@ -54,23 +70,42 @@ impl Looking<'_> {
                 (Some("iterator" | "forEach"), false) => true,
                 _ => false,
             };
-            let Some(container) = self.variable(all).filter(|_| is_all) else { continue };
-            for set in self.summary.accesses.iter().filter(|access| access.is_write && is_mark(access)) {
+            let is_one = all.is_write && all.is_removal && !all.keys.is_empty();
+            let Some(container) = self.variable(all).filter(|_| is_all || is_one) else { continue };
+            let sign = |set: &Access| match is_one {
+                true => self.sign_for_key(set).filter(|_| set.keys == all.keys && set.event < all.event),
+                false if !is_mark(set) => None,
+                false if self.moves(set, None) == Some(Move::Up) => Some(Sign::Up),
+                false => Some(Sign::Set),
+            };
+            for set in self.summary.accesses.iter().filter(|access| access.is_write) {
                 if set.event != all.event
                     && !self.is_started(outline, set.event)
                     && !self.is_started(outline, all.event)
                     && owner(set).same(&owner(all))
                     && set.held.intersection(all.held).is_empty()
                     && outline.may_follow(set.event, all.event)
-                    && let Some(variable) = self.variable(set)
+                    && let Some(sign) = sign(set)
+                    && let Some(variable) = self.variable(set).filter(|variable| *variable != container)
                 {
-                    found.push((variable, container, self.moves(set, None) == Some(Move::Up)));
+                    found.push((variable, container, sign));
                 }
             }
         }
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// What a container says of a key after a write.
+    fn sign_for_key(&self, set: &Access) -> Option<Sign> {
+        if !set.is_of_contents() {
+            None
+        } else if set.is_removal {
+            Some(Sign::Lacks)
+        } else {
+            self.adds_one(set).then_some(Sign::Has)
+        }
     }
 
     /// What is put into a container because a flag was down that somebody puts up before he empties the container; or after
@@ -81,12 +116,14 @@ impl Looking<'_> {
             return found;
         }
         for (index, write) in self.summary.accesses.iter().enumerate() {
-            if !write.is_write || !write.is_of_contents() || self.way_of(write) != Some(Way::Up) {
+            let adds = || self.way_of(write) == Some(Way::Up) || self.adds_one(write);
+            if !write.is_write || !write.is_of_contents() || !adds() {
                 continue;
             }
             let Some(written) = self.shared(write) else { continue };
             for (number, asked) in self.summary.accesses.iter().enumerate() {
-                if asked.is_write || !is_mark(asked) || asked.event == write.event {
+                let is_of_key = asked.is_of_contents() && !asked.keys.is_empty() && asked.keys == write.keys;
+                if asked.is_write || !is_mark(asked) && !is_of_key || asked.event == write.event {
                     continue;
                 }
                 let Some(variable) = self.shared(asked) else { continue };
@@ -94,7 +131,13 @@ impl Looking<'_> {
                 let read = AccessId(number as u32);
                 let decides = [&write.control, &write.guards].into_iter().any(|by| comes_from(by, read));
                 let is_shut = shutters.iter().any(|shutter| {
-                    (decides && shutter.is_flag || !decides && !shutter.is_flag && self.is_told_first(asked, write))
+                    let is_by_sign = match shutter.sign {
+                        Sign::Up => !is_of_key && decides,
+                        Sign::Set => !is_of_key && !decides && self.is_told_first(asked, write),
+                        Sign::Has => is_of_key && decides && self.is_because(asked, false, write),
+                        Sign::Lacks => is_of_key && decides && self.is_because(asked, true, write),
+                    };
+                    is_by_sign
                         && shutter.method != self.method
                         && run_at_once(self.whole, self.method, shutter.method)
                 });
@@ -111,6 +154,22 @@ impl Looking<'_> {
             }
         }
         found
+    }
+
+    /// Whether a write is done only if it was asked whether a key is there, and the answer was this one.
+    fn is_because(&self, asked: &Access, is_there: bool, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_question = matches!(self.called_at(asked), Some("contains" | "containsKey"));
+        let mut conditions = outline.conditions.iter().filter(|condition| {
+            !condition.sources.is_empty()
+                && condition.sources.iter().all(|source| source.origin == Origin::Event(asked.event))
+        });
+        is_question
+            && conditions.any(|condition| {
+                let way = condition.nought.map(|nought| if is_there { 1 - nought } else { nought });
+                let block = outline.events[write.event.index()].block as usize;
+                way.is_some_and(|way| outline.comes_only_by(condition, way, block))
+            })
     }
 
     /// Whether an event leaves what it does to a task.

@@ -1,0 +1,137 @@
+//! What was asked, and is asked again by a call that throws if the answer has changed: `if (gate.isOpen()) gate.pass(ship);`,
+//! where `pass` throws if the gate is closed by then. That the call looks by itself keeps its own data right; whoever has
+//! asked before gets an exception where "no" would have been an answer.
+
+use location::ClassName;
+use program::ir::{BlockId, Constant, Op, ValueType};
+use program::outline::{Action, Condition, EventId, Member, Origin};
+use program::summary::{Access, Spot};
+use program::{LockKind, MethodId, Place, Variable};
+
+use super::stale::{Asking, Flow, How};
+use crate::stale_values::is_contended;
+use crate::threads::{is_of_this, is_owned};
+
+/// Methods between the question and the call that throws are looked into this deep.
+const MAX_DEPTH: usize = 3;
+
+/// How a call refuses.
+struct Refusal {
+    thrown: ClassName,
+    /// Whether it does if the number or flag is nought, or if it is not; none if that is not told.
+    if_nought: Option<bool>,
+}
+
+impl Asking<'_> {
+    /// Fields that a call looks at in one section because an earlier one on the same lock has found them so.
+    pub(super) fn asked_again(&self) -> Vec<Flow> {
+        let own = self.whole.program.method_name(self.method);
+        let mut found = self.fetched_again();
+        found.retain(|flow| {
+            let target = &self.summary.accesses[flow.target.index()];
+            matches!(target.member, Member::Field(_) | Member::Static(_))
+                && target.spot.method != own
+                && self.summary.sections[flow.first].kind != LockKind::Own
+        });
+        found.iter_mut().for_each(|flow| flow.how = How::Refused);
+        found
+    }
+
+    /// Whether a call throws because of what it finds where it was asked before, and the method does not reckon with that.
+    pub(super) fn is_refused(&self, read: &Access, target: &Access) -> bool {
+        let refusal = self.refusal(&target.spot);
+        refusal.is_some_and(|refusal| self.comes_out(self.method, target.event, &target.spot, refusal.thrown, MAX_DEPTH))
+            && !is_owned(self.whole, self.method, read)
+            && self.is_contended(read, target)
+    }
+
+    /// Whether another thread writes what was asked around that time, by what is known of parts and of order.
+    fn is_contended(&self, read: &Access, target: &Access) -> bool {
+        let whole = self.whole;
+        Variable::of(whole.program, read).is_some_and(|variable| {
+            let is_apart = |process| whole.keeps_to_own_part(process, variable, read.spot);
+            let is_own = is_of_this(&read.base, variable);
+            is_contended(whole, self.method, target.event, variable, is_own, is_apart, |_| true)
+        })
+    }
+
+    /// Whether a write may make it so that the call throws.
+    pub(super) fn makes_refuse(&self, writer: &Place, target: &Access) -> bool {
+        let Some(Refusal { if_nought, .. }) = self.refusal(&target.spot) else { return false };
+        let (Some(if_nought), Some(summary)) = (if_nought, self.whole.summaries.summary(writer.method)) else {
+            return true;
+        };
+        let pc = summary.accesses[writer.access.index()].spot.pc;
+        let Ok(Some(body)) = self.whole.program.body(writer.method) else { return true };
+        let stored = body.instructions().find_map(|(_, instruction)| match instruction.op {
+            Op::PutField { value, .. } | Op::PutStatic { value, .. } if instruction.pc == pc => Some(value),
+            _ => None,
+        });
+        match stored.map(|stored| body.op(stored)) {
+            Some(Op::Constant(Constant::Int(number))) => (*number == 0) == if_nought,
+            _ => true,
+        }
+    }
+
+    /// What the method that reads at a place throws because of what it has read there: nothing that callers have to declare
+    /// or catch, which would be an answer like any other.
+    fn refusal(&self, spot: &Spot) -> Option<Refusal> {
+        let program = self.whole.program;
+        let method = program.declared_method(spot.method)?;
+        let outline = self.whole.summaries.outline(method)?;
+        let event = outline.events.iter().position(|event| event.pc == spot.pc)?;
+        let Ok(Some(body)) = program.body(method) else { return None };
+        let is_own = |condition: &&Condition| {
+            let mut sources = condition.sources.iter();
+            !condition.sources.is_empty() && sources.all(|source| source.origin == Origin::Event(EventId(event as u32)))
+        };
+        let is_unchecked = |class: ClassName| {
+            let is_a = |name: &str| program.is_subtype(class, program.names.class(name));
+            is_a("java/lang/RuntimeException") || is_a("java/lang/Error")
+        };
+        let thrown = body.blocks().filter_map(|(block, _)| match body.op(body.terminator(block)?) {
+            Op::Throw(thrown) => match body.op(*thrown) {
+                Op::New(class) if is_unchecked(*class) => Some((block.index(), *class)),
+                _ => None,
+            },
+            _ => None,
+        });
+        let thrown: Vec<(usize, ClassName)> = thrown.collect();
+        outline.conditions.iter().filter(is_own).find_map(|condition| {
+            thrown.iter().find_map(|(block, class)| {
+                let way = (0..2).find(|way| outline.comes_only_by(condition, *way, *block))?;
+                Some(Refusal { thrown: *class, if_nought: condition.nought.map(|nought| nought == way) })
+            })
+        })
+    }
+
+    /// Whether what is thrown at a place that an event of a method leads to comes out of the method.
+    fn comes_out(&self, method: MethodId, event: EventId, spot: &Spot, thrown: ClassName, depth: usize) -> bool {
+        let program = self.whole.program;
+        if program.method_name(method) == spot.method {
+            return true;
+        }
+        let (Some(outline), Ok(Some(body))) = (self.whole.summaries.outline(method), program.body(method)) else {
+            return false;
+        };
+        let block = BlockId::from_index(outline.events[event.index()].block as usize);
+        // A `finally` throws on what it has caught.
+        let mut handlers =
+            body.block(block).handlers.iter().filter(|handler| outline.caught.contains(&(handler.index() as u32)));
+        let is_caught = handlers.any(|handler| {
+            body.instructions_of(*handler).any(|(_, instruction)| match (&instruction.op, instruction.value_type) {
+                (Op::Caught, ValueType::Reference(class)) => program.is_subtype(thrown, class),
+                _ => false,
+            })
+        });
+        let Action::Call { kind, method: called, .. } = &outline.events[event.index()].action else { return false };
+        let targets = self.whole.calls.targets(program, *kind, *called);
+        !is_caught
+            && depth > 0
+            && targets.known().iter().any(|callee| {
+                let summary = self.whole.summaries.summary(*callee);
+                let access = summary.and_then(|summary| summary.accesses.iter().find(|access| access.spot == *spot));
+                access.is_some_and(|access| self.comes_out(*callee, access.event, spot, thrown, depth - 1))
+            })
+    }
+}
