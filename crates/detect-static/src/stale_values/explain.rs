@@ -106,6 +106,7 @@ impl<'t> Telling<'t> {
             }
             Use::Decides => format!("`{written}` written because of the old value{}", words.inside(write)),
             Use::Found => format!("what was there is {act}{again}, in or out{}", words.inside(write)),
+            Use::Iterated => format!("what was there is taken out{again}, whoever else has taken it"),
             Use::Stepped => {
                 let done = if alone(later, write) == Some(Alone::Call) { "asked" } else { "read" };
                 format!("`{written}` {done}{again} to decide, whoever made it so{}", words.inside(write))
@@ -127,6 +128,9 @@ impl<'t> Telling<'t> {
             Use::Written => format!("`{seen}` may change between (1) and (4), which goes by the old value"),
             Use::Decides => format!("`{seen}` may change between (1) and (4), and what was checked no longer holds"),
             Use::Found => format!("what was in `{seen}` at (1) may be out at (4), and the change is lost"),
+            Use::Iterated => {
+                format!("what was in `{seen}` at (1) may be out at (4), and two threads may go on with the same element")
+            }
             Use::Stepped => {
                 format!(
                     "`{seen}` may change between (1) and (4), and two threads may get the same answer, or none the wanted one"
@@ -140,6 +144,8 @@ impl<'t> Telling<'t> {
             format!(
                 "hold one lock from (1) to (4), and where others take it out of `{seen}`; or do both in one step of `{seen}`, such as `compute`"
             )
+        } else if stale.how == Use::Iterated {
+            format!("take it out by `{seen}.remove(..)`, and go on only if that says that it was there")
         } else if let (Use::Stepped | Use::Counted, Some(Alone::Call), Member::State(State::Value)) =
             (stale.how, alone(section, read), read.member)
         {

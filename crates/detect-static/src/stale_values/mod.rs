@@ -28,6 +28,7 @@ mod functions;
 mod granted;
 mod harmless;
 mod idioms;
+mod iterated;
 mod kept;
 mod little;
 mod marks;

@@ -27,6 +27,15 @@ pub(super) enum Use {
     Stepped,
     /// It is taken for a number of one's own, which is counted on in another section.
     Counted,
+    /// It is what an iterator came to, and is given out once the iterator has taken it out.
+    Iterated,
+}
+
+impl Use {
+    /// Whether whoever found it has seen to it that it is none of the correct ways.
+    fn is_sure(self) -> bool {
+        matches!(self, Use::Found | Use::Stepped | Use::Counted | Use::Iterated)
+    }
 }
 
 /// A read whose section has ended, and the write that it reaches.
@@ -241,6 +250,7 @@ impl Looking<'_> {
         found.extend(self.counted());
         found.extend(self.made_room());
         found.extend(self.exchanged());
+        found.extend(self.iterated());
         found
     }
 
@@ -393,7 +403,7 @@ impl Looking<'_> {
         !self.whole.variables.writers(stale.variable).is_empty()
             && !self.is_taken_over(stale)
             && belong_together()
-            && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted) || !idioms::is_correct(self, stale))
+            && (stale.how.is_sure() || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 
@@ -455,7 +465,7 @@ impl Looking<'_> {
             Use::Written => variables.meet(stale.variable, stale.written) || self.is_derived(stale),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
             // Somebody asks the one to decide on the other; or it is one.
-            Use::Found | Use::Stepped | Use::Counted => true,
+            Use::Found | Use::Stepped | Use::Counted | Use::Iterated => true,
         }
     }
 

@@ -52,7 +52,7 @@ impl Looking<'_> {
                         || self.is_filled(stale) && !self.is_unlocked(write))
             }
             Use::Found | Use::Counted => true,
-            Use::Stepped => false,
+            Use::Stepped | Use::Iterated => false,
         }
     }
 

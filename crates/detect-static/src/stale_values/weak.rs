@@ -23,7 +23,8 @@ impl Looking<'_> {
     /// Whether too little speaks for a mistake to tell of it unasked.
     pub(super) fn is_weak(&self, stale: &Stale, is_skewed: bool) -> bool {
         self.whole.has_unknown_threads(self.method)
-            && (self.is_beside(stale, is_skewed)
+            && (stale.how == Use::Iterated
+                || self.is_beside(stale, is_skewed)
                 || self.is_made_room(stale)
                 || self.is_lone_volatile(stale, is_skewed)
                 || self.is_lone_atomic(stale)

@@ -91,7 +91,8 @@ impl Finding<'_> {
                     Some(model) => {
                         let Some((receiver, rest)) = arguments.split_first() else { continue };
                         let touches = model.access.reads() || model.access.writes();
-                        for field in fields_read(library, self.outline, &receiver.objects) {
+                        // An iterator and a set of keys touch what they were got from.
+                        for field in self.containers(&receiver.objects, MAX_LAYERS) {
                             let is_step =
                                 is_stepping(program, *method) && is_cursor(program, program.field(field).descriptor);
                             if touches || is_step {

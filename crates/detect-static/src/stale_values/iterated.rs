@@ -1,0 +1,94 @@
+//! What an iterator came to and takes out: `job = cards.next(); if (job.fits()) { cards.remove(); return job; }`. On a container
+//! that locks by itself, two threads may come to the same element, and an iterator does not say who has taken it out: both
+//! go on with it.
+
+use program::LockKind;
+use program::outline::{Action, EventId, Object, Outline, Start};
+use program::summary::{Access, AccessId};
+
+use super::idioms::comes_from;
+use super::rules::{Looking, Stale, Use};
+use crate::threads::run_at_once;
+
+impl Looking<'_> {
+    /// Elements that are given out although another thread may have taken the same one.
+    pub(super) fn iterated(&self) -> Vec<Stale> {
+        let mut found = Vec::new();
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return found };
+        for (index, write) in self.summary.accesses.iter().enumerate() {
+            let Some(iterator) = self.taken_by(outline, write) else { continue };
+            let is_next = |id: EventId| self.iterator_of(outline, id, "next") == Some(iterator);
+            for (number, read) in self.summary.accesses.iter().enumerate() {
+                let id = AccessId(number as u32);
+                if read.is_write || !is_next(read.event) || !read.held.intersection(write.held).is_empty() {
+                    continue;
+                }
+                let Some(variable) = self.shared(write).filter(|variable| self.variable(read) == Some(*variable)) else {
+                    continue;
+                };
+                let second = write.held.iter().next();
+                let lock = |section: usize| &self.summary.sections[section].lock;
+                let first = second.and_then(|second| {
+                    let is_of_it = |first: &usize| *first != second && lock(*first).same(lock(second));
+                    (0..self.summary.sections.len()).find(is_of_it)
+                });
+                if let (Some(first), Some(second)) = (first, second)
+                    && self.summary.sections[second].kind == LockKind::Own
+                    && self.is_given_out(outline, id, write)
+                    && !self.is_taken_by_winner(read.event, write)
+                    && run_at_once(self.whole, self.method, self.method)
+                {
+                    let write = AccessId(index as u32);
+                    let how = Use::Iterated;
+                    found.push(Stale { read: id, write, first, second, how, variable, written: variable });
+                }
+            }
+        }
+        found
+    }
+
+    /// The iterator that takes out what it came to last, if a write is that.
+    fn taken_by(&self, outline: &Outline, write: &Access) -> Option<EventId> {
+        let is_it = write.is_write && write.is_of_contents();
+        is_it.then(|| self.iterator_of(outline, write.event, "remove"))?
+    }
+
+    /// The object that an event calls this operation of an iterator on.
+    fn iterator_of(&self, outline: &Outline, event: EventId, wanted: &str) -> Option<EventId> {
+        let names = &self.whole.program.names;
+        match &outline.events[event.index()].action {
+            Action::Call { method, arguments, .. }
+                if names.text(method.name) == wanted && names.text(method.descriptor).starts_with("()") =>
+            {
+                match arguments.first()?.objects.as_slice() {
+                    [Object::Event(iterator)] => Some(*iterator),
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether the element is returned, or put somewhere, after it was taken out: who only clears up does so twice.
+    fn is_given_out(&self, outline: &Outline, read: AccessId, write: &Access) -> bool {
+        let next = self.access(read).event;
+        let is_put = |put: &Access| {
+            put.is_write
+                && put.event != write.event
+                && comes_from(&put.value, read)
+                && outline.leads_to(write.event, put.event, &[next])
+        };
+        outline.returned.contains(&Object::Event(next)) || self.summary.accesses.iter().any(is_put)
+    }
+
+    /// Whether it is taken out only by who has won a step that one thread alone can take: on the element, or for it.
+    fn is_taken_by_winner(&self, next: EventId, write: &Access) -> bool {
+        self.summary.accesses.iter().any(|step| {
+            let is_of_element = step.base.start == Start::Result(next);
+            step.is_write
+                && step.event != write.event
+                && (step.is_compound || is_of_element)
+                && self.is_granted_by(step, write.event)
+        })
+    }
+}
