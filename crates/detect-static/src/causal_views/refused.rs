@@ -40,7 +40,8 @@ impl Asking<'_> {
     /// Whether a call throws because of what it finds where it was asked before, and the method does not reckon with that.
     pub(super) fn is_refused(&self, read: &Access, target: &Access) -> bool {
         let refusal = self.refusal(&target.spot);
-        refusal.is_some_and(|refusal| self.comes_out(self.method, target.event, &target.spot, refusal.thrown, MAX_DEPTH))
+        refusal
+            .is_some_and(|refusal| self.comes_out(self.method, target.event, &target.spot, refusal.thrown, MAX_DEPTH))
             && !is_owned(self.whole, self.method, read)
             && self.is_contended(read, target)
     }

@@ -399,9 +399,7 @@ impl Asking<'_> {
         let mut writers = self.whole.variables.writers(item.variable).iter().copied();
         let found = writers.find(|writer| match how {
             How::There => self.takes_away(writer) && run_at_once(self.whole, self.method, writer.method),
-            How::Refused => {
-                self.makes_refuse(writer, target) && run_at_once(self.whole, self.method, writer.method)
-            }
+            How::Refused => self.makes_refuse(writer, target) && run_at_once(self.whole, self.method, writer.method),
             How::Position | How::Bound | How::Reentered => self.is_change(writer),
         });
         found.filter(|_| is_shared(self.whole, item.variable))

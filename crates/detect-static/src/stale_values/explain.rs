@@ -129,7 +129,9 @@ impl<'t> Telling<'t> {
             Use::Decides => format!("`{seen}` may change between (1) and (4), and what was checked no longer holds"),
             Use::Found => format!("what was in `{seen}` at (1) may be out at (4), and the change is lost"),
             Use::Iterated => {
-                format!("what was in `{seen}` at (1) may be out at (4), and two threads may go on with the same element")
+                format!(
+                    "what was in `{seen}` at (1) may be out at (4), and two threads may go on with the same element"
+                )
             }
             Use::Stepped => {
                 format!(

@@ -23,7 +23,8 @@ impl Looking<'_> {
                 if read.is_write || !is_next(read.event) || !read.held.intersection(write.held).is_empty() {
                     continue;
                 }
-                let Some(variable) = self.shared(write).filter(|variable| self.variable(read) == Some(*variable)) else {
+                let Some(variable) = self.shared(write).filter(|variable| self.variable(read) == Some(*variable))
+                else {
                     continue;
                 };
                 let second = write.held.iter().next();

@@ -31,13 +31,6 @@ pub(super) enum Use {
     Iterated,
 }
 
-impl Use {
-    /// Whether whoever found it has seen to it that it is none of the correct ways.
-    fn is_sure(self) -> bool {
-        matches!(self, Use::Found | Use::Stepped | Use::Counted | Use::Iterated)
-    }
-}
-
 /// A read whose section has ended, and the write that it reaches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stale {
@@ -403,7 +396,8 @@ impl Looking<'_> {
         !self.whole.variables.writers(stale.variable).is_empty()
             && !self.is_taken_over(stale)
             && belong_together()
-            && (stale.how.is_sure() || !idioms::is_correct(self, stale))
+            && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted | Use::Iterated)
+                || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
     }
 

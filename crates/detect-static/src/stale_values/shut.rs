@@ -137,9 +137,7 @@ impl Looking<'_> {
                         Sign::Has => is_of_key && decides && self.is_because(asked, false, write),
                         Sign::Lacks => is_of_key && decides && self.is_because(asked, true, write),
                     };
-                    is_by_sign
-                        && shutter.method != self.method
-                        && run_at_once(self.whole, self.method, shutter.method)
+                    is_by_sign && shutter.method != self.method && run_at_once(self.whole, self.method, shutter.method)
                 });
                 let first = asked.held.iter().find(|section| !write.held.contains(*section));
                 let second = write.held.iter().find(|section| !asked.held.contains(*section));
