@@ -16,6 +16,7 @@ use trace::{Action, Reader};
 
 use crate::args::OutputArgs;
 use crate::nearest::nearest;
+use crate::output;
 use crate::sources::SourceRoots;
 
 const FINDINGS: u8 = 1;
@@ -27,7 +28,8 @@ pub(crate) struct AnalyzeArgs {
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// Run this detector and no others; may be repeated (`fissure explain` lists them)
+    /// Run this detector and no others; may be repeated (`fissure explain` lists them). `commit-nodes` is `hybrid` without what
+    /// did not run, and is only run if it is named
     #[arg(long = "detector", value_name = "NAME")]
     detectors: Vec<String>,
 
@@ -40,7 +42,7 @@ pub(crate) struct AnalyzeArgs {
     #[arg(long, value_name = "REFINEMENT")]
     without: Vec<RefinementArg>,
 
-    /// Let `reduction` never judge an access again, as in the paper it comes from
+    /// Let `reduction` never judge an access again and `hybrid` go by pairs of conflict edges, as in the papers they come from
     #[arg(long)]
     paper: bool,
 
@@ -77,7 +79,12 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     let detectors = select(&args.detectors)?;
     let sources = SourceRoots::given(&args.source_roots)?;
     let expected = args.output.baseline.read()?;
-    let options = Options { lock_conflicts: args.lock_conflicts, without: without(&args.without), paper: args.paper };
+    let options = Options {
+        lock_conflicts: args.lock_conflicts,
+        without: without(&args.without),
+        paper: args.paper,
+        ..Options::default()
+    };
     let mut reader = open(&args.file)?;
     let mut running: Vec<Box<dyn Detector>> = detectors.iter().map(|detector| (detector.start)(&options)).collect();
     let (mut given, mut seen, mut units) = (0, 0, 0);
@@ -93,6 +100,9 @@ pub(crate) fn run(args: &AnalyzeArgs) -> Result<ExitCode> {
     // What comes through a pipe can be read but once.
     if args.file.is_file() || Follow::is_recording(&args.file) {
         look_again(&args.file, &mut running, given).with_context(|| shown(&args.file))?;
+    }
+    for remark in running.iter_mut().flat_map(|detector| detector.conclude(reader.tables())) {
+        output::complain(&format!("warning: {remark}"));
     }
     let findings = running.into_iter().flat_map(|detector| detector.finish(reader.tables())).collect();
     let (findings, baseline) = expected.divide(finding::merge(findings))?;
@@ -201,7 +211,7 @@ fn shown(file: &Path) -> String {
     if file == Path::new("-") { "standard input".to_owned() } else { format!("`{}`", file.display()) }
 }
 
-/// The detectors that were asked for, or all.
+/// The detectors that were asked for, or all that run by default.
 fn select(names: &[String]) -> Result<Vec<&'static DetectorKind>> {
     for name in names {
         if DETECTORS.iter().all(|detector| detector.id != *name) {
@@ -211,6 +221,7 @@ fn select(names: &[String]) -> Result<Vec<&'static DetectorKind>> {
             }
         }
     }
-    let is_chosen = |detector: &&DetectorKind| names.is_empty() || names.iter().any(|name| name == detector.id);
+    let is_chosen =
+        |detector: &&DetectorKind| names.is_empty() && detector.default || names.iter().any(|name| name == detector.id);
     Ok(DETECTORS.iter().filter(is_chosen).collect())
 }

@@ -46,7 +46,10 @@ fn list() -> String {
     write_list(&mut text, rules.collect());
     text.push_str("\ndetectors, named for the algorithm; `fissure check --detector NAME` runs one alone\n");
     write_list(&mut text, detectors.collect());
-    let detectors = detect_dynamic::DETECTORS.iter().map(|detector| (detector.id, detector.summary.to_owned()));
+    let detectors = detect_dynamic::DETECTORS.iter().map(|detector| {
+        let default = if detector.default { "" } else { " (only if asked for)" };
+        (detector.id, format!("{}{default}", detector.summary))
+    });
     text.push_str("\ndetectors of recorded runs; `fissure analyze --detector NAME` runs one alone\n");
     write_list(&mut text, detectors.collect());
     text

@@ -47,7 +47,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "EVIDENCE", default_value = "predicted")]
     min_evidence: EvidenceArg,
 
-    /// What ought to be atomic; anything but `inferred` is judged by `reduction` and `serializability`
+    /// What ought to be atomic; anything but `inferred` is judged by `reduction`, `serializability` and `hybrid`
     #[arg(long, value_name = "UNITS", default_value = "inferred")]
     units: UnitsArg,
 
@@ -55,7 +55,7 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "REFINEMENT")]
     without: Vec<RefinementArg>,
 
-    /// Let `reduction` never judge an access again, as in the paper it comes from
+    /// Let `reduction` never judge an access again and `hybrid` go by pairs of conflict edges, as in the papers they come from
     #[arg(long)]
     paper: bool,
 
@@ -125,7 +125,13 @@ pub(crate) fn run(args: &RunArgs) -> Result<ExitCode> {
                 cache: args.cache.clone(),
                 max_memory: args.max_memory,
                 units: args.units,
-                options: Options { without: without(&args.without), paper: args.paper, ..Options::default() },
+                options: Options {
+                    without: without(&args.without),
+                    paper: args.paper,
+                    // The other half is for all else.
+                    most_bytes: Some((args.max_memory as usize) << 19),
+                    ..Options::default()
+                },
                 is_over: Arc::clone(&is_over),
             };
             watching.push(thread::spawn(move || watch.run()));

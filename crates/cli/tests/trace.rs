@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
 const VIOLATED: &str = "A|begin|1\nA|r(x)|2\nB|w(x)|3\nA|w(x)|4\nA|end|5\n";
-const FINE: &str = "A|begin|1\nA|r(x)|2\nA|w(x)|4\nA|end|5\nB|w(x)|3\n";
+const FINE: &str = "A|begin|1\nA|r(x)|2\nA|w(x)|4\nA|end|5\nA|fork(B)|6\nB|w(x)|3\n";
 
 fn fissure(words: &[&str], input: &[u8]) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_fissure"))

@@ -31,6 +31,7 @@ fn main() {
     println!("binary, reading alone        {}", rate(length, reading));
     println!("binary, 8 threads            {}", rate(length, analyse(&binary)));
     println!("the same by reduction        {}", rate(length, analyse_by("reduction", &binary)));
+    println!("the same by hybrid           {}", rate(length, analyse_by("hybrid", &binary)));
     let many = Run { threads: 64, ..base }.binary();
     let (eight, sixty_four) = analyse_in_turn(&binary, &many);
     println!("binary, 64 threads           {}, {}", rate(length, sixty_four), ratio(sixty_four, eight));
@@ -41,6 +42,7 @@ fn main() {
     drop(binary);
     println!("the same, reading alone      {}", rate(length, read(&wide)));
     println!("the same by reduction        {}", rate(length, analyse_by("reduction", &wide)));
+    println!("the same by hybrid           {}", rate(length, analyse_by("hybrid", &wide)));
     drop(wide);
     let text = base.text();
     let from_text = analyse(&text);

@@ -4,8 +4,10 @@
 //! is still to come. It knows neither JVM nor files: an event stream is an event stream, from a file, a pipe or a test.
 
 mod assumptions;
+mod clock;
 mod feed;
 mod filter;
+mod hybrid;
 mod lockset;
 mod pairs;
 mod places;
@@ -54,6 +56,12 @@ pub trait Detector {
         false
     }
 
+    /// After the last event, before [`Detector::finish`]: what has to be known along with the findings, as what was given up
+    /// or taken for granted. One line each, lower case, no full stop.
+    fn conclude(&mut self, _tables: &Tables) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Judges what was open when the trace ended, and says all that was found. `tables` are those of the whole trace.
     fn finish(self: Box<Self>, tables: &Tables) -> Vec<Finding>;
 }
@@ -65,8 +73,10 @@ pub struct Options {
     pub lock_conflicts: bool,
     /// `reduction`: refinements to leave out.
     pub without: Without,
-    /// `reduction`: never judge an access again that was judged before.
+    /// `reduction`: never judge an access again that was judged before. `hybrid`: pairs of conflict edges.
     pub paper: bool,
+    /// `hybrid`: bytes that what it keeps may take, about. Beyond, it judges what it has and gives it up.
+    pub most_bytes: Option<usize>,
 }
 
 /// An algorithm that can be chosen by name.
@@ -74,8 +84,11 @@ pub struct DetectorKind {
     pub id: &'static str,
     /// One line, lower case, no full stop.
     pub summary: &'static str,
+    /// Whether it runs if none is chosen.
+    pub default: bool,
     pub start: fn(&Options) -> Box<dyn Detector>,
 }
 
 /// All of them, in the order in which a newcomer should read them.
-pub static DETECTORS: &[DetectorKind] = &[reduction::REDUCTION, serializability::SERIALIZABILITY];
+pub static DETECTORS: &[DetectorKind] =
+    &[reduction::REDUCTION, serializability::SERIALIZABILITY, hybrid::HYBRID, hybrid::PURELY_DYNAMIC];

@@ -162,10 +162,26 @@ impl LockSets {
     }
 }
 
+/// The locks that a thread holds, and those of them that it holds alone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Held {
+    pub(crate) any: LockSet,
+    pub(crate) alone: LockSet,
+}
+
+impl Held {
+    pub(crate) const NOTHING: Held = Held { any: LockSet::EMPTY, alone: LockSet::EMPTY };
+
+    /// Whether two threads cannot hold these at the same time.
+    pub(crate) fn excludes(self, other: Held, sets: &LockSets) -> bool {
+        sets.intersect(self.alone, other.any) || sets.intersect(self.any, other.alone)
+    }
+}
+
 /// The locks that a thread holds, with their depth.
 #[derive(Default)]
 pub(crate) struct Holds {
-    held: Vec<Held>,
+    held: Vec<HeldLock>,
     /// Both follow from `held`, and are kept because every access asks for them.
     any: Option<LockSet>,
     exclusive: Option<LockSet>,
@@ -176,7 +192,7 @@ pub(crate) struct Holds {
 /// A count of what a thread did to locks: how often it has taken one, or let one go.
 pub(crate) type Stamp = u64;
 
-struct Held {
+struct HeldLock {
     lock: LockId,
     mode: Mode,
     depth: u32,
@@ -211,7 +227,7 @@ impl Holds {
             }
             None => {
                 (self.any, self.exclusive) = (None, None);
-                self.held.push(Held { lock, mode, depth: 1, waiting: false, since, since_any });
+                self.held.push(HeldLock { lock, mode, depth: 1, waiting: false, since, since_any });
                 true
             }
         }

@@ -19,7 +19,6 @@
 //! Stoller's predictive analyses; the order inside the other thread counts, and so do locks that are held throughout.
 //! Page: docs/rules/not-atomic.md
 
-mod clock;
 mod explain;
 mod records;
 mod seen;
@@ -38,8 +37,8 @@ use location::MethodPlace;
 use rustc_hash::FxHashMap;
 use trace::{Action, ActivationId, Event, LockId, MethodId, ObjectId, Ran, SiteId, Tables, ThreadId, VariableId};
 
+use crate::clock::Clocks;
 use crate::lockset::LockSets;
-use clock::Clocks;
 use records::{Access, Index, Moment, Record, Span};
 use seen::{Seen, Unit};
 use support::Support;

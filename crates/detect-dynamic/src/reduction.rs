@@ -34,6 +34,7 @@ use rules::Engine;
 pub(crate) const REDUCTION: DetectorKind = DetectorKind {
     id: "reduction",
     summary: "units whose steps cannot be moved together past those of other threads",
+    default: true,
     start: |options| Box::new(Reduction::new(options)),
 };
 

@@ -40,6 +40,7 @@ use rules::Engine;
 pub(crate) const SERIALIZABILITY: DetectorKind = DetectorKind {
     id: "serializability",
     summary: "transactions of the run that no order of whole transactions explains",
+    default: true,
     start: |options| Box::new(Serializability::new(options)),
 };
 

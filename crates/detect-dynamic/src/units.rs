@@ -3,7 +3,7 @@
 //! Whoever starts or joins a thread, meets others at a barrier or waits, does not mean what comes before and after to be
 //! one step. So units that were chosen by a rule end there and begin anew; units that somebody drew do not come here.
 
-use trace::{Action, ActivationId, Cause, Event, SiteId, StackId, UnitId};
+use trace::{Action, ActivationId, BranchId, Cause, Event, Ran, SiteId, StackId, UnitId};
 
 use crate::lockset::Holds;
 
@@ -22,6 +22,8 @@ struct Thread {
     holds: Holds,
     held: u32,
     open: Vec<Open>,
+    /// Branches of speculated arms that are open, and of arms inside them: what is taken there is not held.
+    speculated: Vec<BranchId>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -57,6 +59,10 @@ impl Units {
             self.threads.resize_with(event.thread.index() + 1, Thread::default);
         }
         let thread = &mut self.threads[event.thread.index()];
+        if thread.is_speculated(&event.action) {
+            out.push(*event);
+            return;
+        }
         let with = |action: Action| Event { action, ..*event };
         match event.action {
             Action::Acquire { lock, mode, cause, .. } => {
@@ -118,6 +124,24 @@ impl Units {
 }
 
 impl Thread {
+    /// Keeps the speculated arms, and says whether the event belongs to one.
+    fn is_speculated(&mut self, action: &Action) -> bool {
+        match *action {
+            Action::ArmBegin { branch, arm: _, ran } => {
+                let is_speculated = ran == Ran::Speculated || !self.speculated.is_empty();
+                self.speculated.extend(is_speculated.then_some(branch));
+                is_speculated
+            }
+            Action::ArmEnd { branch } => {
+                let index = self.speculated.iter().rposition(|open| *open == branch);
+                index.into_iter().for_each(|index| self.speculated.truncate(index));
+                index.is_some()
+            }
+            Action::ThreadEnd | Action::Lost { .. } => false,
+            _ => !self.speculated.is_empty(),
+        }
+    }
+
     fn end_all(&self, event: &Event, out: &mut Vec<Event>) {
         let ends = self.open.iter().rev().map(|open| Action::UnitEnd { unit: open.unit });
         out.extend(ends.map(|action| Event { action, ..*event }));
@@ -161,6 +185,12 @@ mod tests {
     fn the_outermost_section_is_a_unit() {
         let text = "A|acq(l)|\nA|acq(m)|\nA|rel(m)|\nA|acq(l)|\nA|rel(l)|\nA|rel(l)|\n";
         assert_eq!(with_units(text), "begin0 acq acq rel acq rel rel end0");
+    }
+
+    #[test]
+    fn what_did_not_run_is_no_unit() {
+        let text = "A|spec(1:0)|\nA|acq(l)|\nA|rel(l)|\nA|merge(1)|\nA|acq(l)|\nA|rel(l)|\n";
+        assert_eq!(with_units(text), "other acq rel other begin0 acq rel end0");
     }
 
     #[test]

@@ -13,7 +13,8 @@ use trace::{OrderedWriter, Reader};
 
 fn findings(bytes: &[u8], options: Options, filter: bool) -> Vec<Finding> {
     let mut reader = Reader::new(bytes).unwrap();
-    let mut detectors: Vec<_> = DETECTORS.iter().map(|detector| (detector.start)(&options)).collect();
+    let chosen = DETECTORS.iter().filter(|detector| detector.default);
+    let mut detectors: Vec<_> = chosen.map(|detector| (detector.start)(&options)).collect();
     let mut batch = Vec::new();
     let mut sieve = Filter::new();
     loop {
@@ -136,7 +137,7 @@ fn a_prediction_shows_entry_commit_point_and_offence_with_their_stacks() {
                 T1|w(bank.Account.balance@7)|bank.Account.deposit(Account.java:16)\n\
                 T1|end|bank.Account.deposit(Account.java:18)\n";
     let mut findings = findings(text.as_bytes(), Options::default(), false);
-    findings.retain(|finding| finding.rule.id == "not-atomic");
+    findings.retain(|finding| finding.detectors.contains("reduction"));
     let [finding] = &findings[..] else { panic!("{} findings", findings.len()) };
     assert_eq!(
         finding.message,
@@ -153,4 +154,69 @@ fn a_prediction_shows_entry_commit_point_and_offence_with_their_stacks() {
         [("T1", Some(10), vec![]), ("T1", Some(12), vec![11]), ("T1", Some(16), vec![]), ("T2", Some(32), vec![])];
     assert_eq!(steps, expected);
     assert_eq!(finding.interleaving, [1, 2, 4, 3]);
+}
+
+#[test]
+fn what_did_not_run_is_marked() {
+    let text = "T1|begin|bank.Account.deposit(Account.java:10)\n\
+                T1|r(bank.Account.balance@7)|bank.Account.deposit(Account.java:12)\n\
+                T1|spec(1:1)|bank.Account.deposit(Account.java:14)\n\
+                T1|w(bank.Account.balance@7)|bank.Account.deposit(Account.java:16)\n\
+                T1|merge(1)|bank.Account.deposit(Account.java:14)\n\
+                T1|end|bank.Account.deposit(Account.java:18)\n\
+                T2|w(bank.Account.balance@7)|bank.Account.withdraw(Account.java:32)\n";
+    let findings = findings(text.as_bytes(), Options::default(), false);
+    let [finding] = &findings[..] else { panic!("{} findings", findings.len()) };
+    assert_eq!(finding.evidence, finding::Evidence::Predicted);
+    assert_eq!(
+        finding.message,
+        "`bank.Account.deposit` may not be atomic: thread `T2` can come in between (1) and (3), on a way that this run did not take"
+    );
+    assert_eq!(finding.fix, "hold one lock from (1) to (3), and wherever else `bank.Account.balance` is used");
+    let steps: Vec<_> = finding
+        .steps
+        .iter()
+        .map(|step| (step.thread.0.as_str(), step.place.as_ref().and_then(|place| place.line), step.ran))
+        .collect();
+    assert_eq!(steps, [("T1", Some(12), true), ("T2", Some(32), true), ("T1", Some(16), false)]);
+    assert_eq!(finding.interleaving, [1, 2, 3]);
+}
+
+/// Every finding of the purely dynamic mode is one of the hybrid one.
+#[test]
+fn commit_nodes_leaves_out_what_did_not_run() {
+    let text = "A|begin|1\nA|r(x)|2\nA|spec(1:1)|3\nA|r(x)|4\nA|merge(1)|3\nA|w(y)|5\nA|end|6\nB|w(x)|7\nB|w(y)|8\n";
+    let commit_nodes = DETECTORS.iter().find(|detector| detector.id == "commit-nodes").unwrap();
+    assert!(!commit_nodes.default);
+    let mut reader = Reader::new(text.as_bytes()).unwrap();
+    let mut detector = (commit_nodes.start)(&Options::default());
+    let mut batch = Vec::new();
+    reader.next(&mut batch).unwrap();
+    detector.on_events(&batch);
+    let found = told(&detector.finish(reader.tables()));
+    assert_eq!(found, ["not-atomic x1: A reads `x`, B writes `x`, B writes `y`, A writes `y`"]);
+}
+
+#[test]
+fn locks_in_a_circle_are_told() {
+    let remarks = |text: &str| {
+        let mut reader = Reader::new(text.as_bytes()).unwrap();
+        let hybrid = DETECTORS.iter().find(|detector| detector.id == "hybrid").unwrap();
+        let mut detector = (hybrid.start)(&Options::default());
+        let mut batch = Vec::new();
+        reader.next(&mut batch).unwrap();
+        detector.on_events(&batch);
+        detector.conclude(reader.tables())
+    };
+    let one = "A|acq(l)|1\nA|acq(m)|2\nA|rel(m)|3\nA|rel(l)|4\n";
+    let other = "B|acq(m)|1\nB|acq(l)|2\nB|rel(l)|3\nB|rel(m)|4\n";
+    assert_eq!(
+        remarks(&format!("{one}{other}")),
+        ["threads take `l`, `m` in different orders and may wait for each other for ever; \
+          what `hybrid` does not tell is atomic only if they do not"]
+    );
+    assert!(remarks(one).is_empty());
+    assert!(remarks(&format!("{one}A|fork(B)|5\n{other}")).is_empty(), "one after the other");
+    let under = |text: &str, thread: &str| format!("{thread}|acq(gate)|0\n{text}{thread}|rel(gate)|5\n");
+    assert!(remarks(&format!("{}{}", under(one, "A"), under(other, "B"))).is_empty(), "under one lock");
 }

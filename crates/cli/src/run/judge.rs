@@ -55,7 +55,10 @@ impl UnitsJudge {
     }
 
     fn judge_rest(&mut self, tables: &Tables) {
-        let detectors = std::mem::take(&mut self.detectors);
+        let mut detectors = std::mem::take(&mut self.detectors);
+        for remark in detectors.iter_mut().flat_map(|detector| detector.conclude(tables)) {
+            output::complain(&format!("warning: {remark}"));
+        }
         self.findings.extend(detectors.into_iter().flat_map(|detector| detector.finish(tables)));
     }
 }
@@ -73,7 +76,8 @@ impl Judge {
             let most_records = (watch.max_memory as usize * (1 << 20)) / Pairs::RECORD_BYTES;
             return Judge::Suspicions(Box::new(Pairs::new(suspicions, most_records)));
         }
-        let detectors = detect_dynamic::DETECTORS.iter().map(|detector| (detector.start)(&watch.options)).collect();
+        let chosen = detect_dynamic::DETECTORS.iter().filter(|detector| detector.default);
+        let detectors = chosen.map(|detector| (detector.start)(&watch.options)).collect();
         let units = match watch.units {
             UnitsArg::Annotated | UnitsArg::Configured => Units::given(),
             UnitsArg::Inferred | UnitsArg::Synch | UnitsArg::ExportSynch => Units::default(),

@@ -3,27 +3,12 @@
 use rustc_hash::FxHashMap;
 use trace::{Interval, SiteId, StackId, ThreadId, VariableId};
 
-use super::clock::Clock;
+use crate::clock::Clock;
+pub(super) use crate::lockset::Held;
 use crate::lockset::{LockSet, LockSets};
 
 /// The number of an event in the run, from 1.
 pub(super) type Moment = u64;
-
-/// The locks that a thread holds, and those of them that it holds alone.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Held {
-    pub(super) any: LockSet,
-    pub(super) alone: LockSet,
-}
-
-impl Held {
-    pub(super) const NOTHING: Held = Held { any: LockSet::EMPTY, alone: LockSet::EMPTY };
-
-    /// Whether two threads cannot hold these at the same time.
-    pub(super) fn excludes(self, other: Held, sets: &LockSets) -> bool {
-        sets.intersect(self.alone, other.any) || sets.intersect(self.any, other.alone)
-    }
-}
 
 /// The numbers before and after an access, if it has any.
 ///

@@ -7,11 +7,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use trace::{LockId, ThreadId, VariableId};
 
 use super::Pairs;
-use super::clock::{Clock, Clocks};
 use super::records::{Access, Held, Record};
 use super::support::{How, Support};
 use super::threads::First;
 use super::ways::Ways;
+use crate::clock::{Clock, Clocks};
 use crate::lockset::LockSet;
 
 /// What is known about one suspicion.

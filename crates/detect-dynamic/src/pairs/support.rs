@@ -4,9 +4,9 @@ use finding::Evidence;
 use trace::ThreadId;
 
 use super::Pairs;
-use super::clock::{Clock, Clocks};
 use super::records::{Access, Index, Record};
 use super::seen::Unit;
+use crate::clock::{Clock, Clocks};
 use crate::lockset::LockSets;
 
 /// Why a suspicion is right.

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use trace::{ActivationId, Cause, ThreadId};
 
 use super::Entered;
-use super::clock::{Clock, Meeting};
 use super::records::{Access, Held, Index, Manner, Moment};
 use super::seen::Unit;
+use crate::clock::{Clock, Meeting};
 use crate::lockset::{Holds, LockSets, Stamp};
 
 #[derive(Default)]

@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 use trace::{ObjectId, SiteId, Tables, ThreadId, VariableId};
 
-use super::clock::{Clock, Clocks};
 use super::records::{Access, Moment, Span};
+use crate::clock::{Clock, Clocks};
 
 /// What a variable changes hands through: an object, or a variable that belongs to none.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

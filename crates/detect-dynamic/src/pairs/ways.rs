@@ -11,10 +11,10 @@ use rustc_hash::FxHashSet;
 use trace::{Event, LockId, Tables, ThreadId, VariableId};
 
 use super::Pairs;
-use super::clock::Clock;
 use super::records::{Access, Held, Record, Span};
 use super::seen::{Seen, Unit};
 use super::support::{How, Support, is_free};
+use crate::clock::Clock;
 
 /// What came near to one suspicion.
 #[derive(Default)]

@@ -10,10 +10,16 @@ use trace::{BarrierId, ThreadId};
 
 /// Number of a clock in [`Clocks`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Clock(u32);
+pub(crate) struct Clock(u32);
+
+impl Clock {
+    pub(crate) fn number(self) -> u32 {
+        self.0
+    }
+}
 
 #[derive(Default)]
-pub(super) struct Clocks {
+pub(crate) struct Clocks {
     /// For each thread, up to which of its epochs everything came before. Empty once nobody refers to it.
     seen: Vec<Box<[u32]>>,
     /// Bytes that these take, about.
@@ -27,7 +33,7 @@ pub(super) struct Clocks {
 }
 
 /// A barrier, and which time it is.
-pub(super) type Meeting = (BarrierId, u32);
+pub(crate) type Meeting = (BarrierId, u32);
 
 struct Barrier {
     clock: Clock,
@@ -38,7 +44,7 @@ struct Barrier {
 impl Clocks {
     const MOST_ACTS: usize = 4096;
 
-    pub(super) fn now(&mut self, thread: ThreadId) -> Clock {
+    pub(crate) fn now(&mut self, thread: ThreadId) -> Clock {
         if let Some(&Some(clock)) = self.now.get(thread.index()) {
             return clock;
         }
@@ -48,20 +54,20 @@ impl Clocks {
     }
 
     /// Whether all that `thread` did at `clock` came before what was done at the clock `later`.
-    pub(super) fn is_before(&self, thread: ThreadId, clock: Clock, later: Clock) -> bool {
+    pub(crate) fn is_before(&self, thread: ThreadId, clock: Clock, later: Clock) -> bool {
         self.epoch(clock, thread) <= self.epoch(later, thread)
     }
 
-    pub(super) fn start(&mut self, parent: ThreadId, child: ThreadId) {
+    pub(crate) fn start(&mut self, parent: ThreadId, child: ThreadId) {
         self.hand_over(parent, child);
         self.tick(parent);
     }
 
-    pub(super) fn join(&mut self, thread: ThreadId, child: ThreadId) {
+    pub(crate) fn join(&mut self, thread: ThreadId, child: ThreadId) {
         self.hand_over(child, thread);
     }
 
-    pub(super) fn arrive(&mut self, thread: ThreadId, barrier: Meeting) {
+    pub(crate) fn arrive(&mut self, thread: ThreadId, barrier: Meeting) {
         let own = self.now(thread);
         let clock = match self.barriers.get(&barrier).map(|known| known.clock) {
             Some(before) => {
@@ -75,7 +81,7 @@ impl Clocks {
     }
 
     /// All who arrive there wait for each other, and one may act for all of them.
-    pub(super) fn meet(&mut self, thread: ThreadId, barrier: Meeting) {
+    pub(crate) fn meet(&mut self, thread: ThreadId, barrier: Meeting) {
         let parties = self.parties.entry(barrier).or_default();
         if !parties.contains(&thread) {
             parties.push(thread);
@@ -89,7 +95,7 @@ impl Clocks {
     }
 
     /// What the thread does from now on, until [`Clocks::acted`], comes after all who have arrived and before all who leave.
-    pub(super) fn act(&mut self, thread: ThreadId, barrier: Meeting) {
+    pub(crate) fn act(&mut self, thread: ThreadId, barrier: Meeting) {
         self.leave(thread, barrier);
         let clock = self.now(thread);
         self.barriers.insert(barrier, Barrier { clock, is_left: true });
@@ -103,16 +109,16 @@ impl Clocks {
 
     /// Whether a thread surely waited while another one did something at this clock. The order of their events does not
     /// always tell: of who waits nothing is known but that it goes on some time later.
-    pub(super) fn waits(&self, thread: ThreadId, clock: Clock) -> bool {
+    pub(crate) fn waits(&self, thread: ThreadId, clock: Clock) -> bool {
         let Ok(act) = self.acts.binary_search_by_key(&clock.0, |(clock, _)| clock.0) else { return false };
         self.parties.get(&self.acts[act].1).is_some_and(|parties| parties.contains(&thread))
     }
 
-    pub(super) fn acted(&mut self, thread: ThreadId) {
+    pub(crate) fn acted(&mut self, thread: ThreadId) {
         self.tick(thread);
     }
 
-    pub(super) fn leave(&mut self, thread: ThreadId, barrier: Meeting) {
+    pub(crate) fn leave(&mut self, thread: ThreadId, barrier: Meeting) {
         let Some(known) = self.barriers.get_mut(&barrier) else { return };
         known.is_left = true;
         let arrived = known.clock;
@@ -165,13 +171,13 @@ impl Clocks {
     }
 
     /// Bytes that all of it takes, about.
-    pub(super) fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         self.bytes + self.barriers.len() * size_of::<(Meeting, Barrier)>()
     }
 
     /// Gives up all clocks but those in `used`, and what nobody is likely to ask for: barriers that somebody has gone on
     /// from, and ended meetings.
-    pub(super) fn forget(&mut self, mut used: FxHashSet<Clock>) {
+    pub(crate) fn forget(&mut self, mut used: FxHashSet<Clock>) {
         self.barriers.retain(|_, barrier| !barrier.is_left);
         used.extend(self.now.iter().flatten());
         used.extend(self.barriers.values().map(|barrier| barrier.clock));
