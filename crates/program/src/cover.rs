@@ -49,10 +49,6 @@ impl<'c> Cover<'c> {
         Cover { by_known: true, ..self }
     }
 
-    fn known_outline(&self, method: MethodId) -> Option<&'c Outline> {
-        self.summaries.outline_of_caller(self.program, method)
-    }
-
     fn is_run(&self, method: MethodId) -> bool {
         self.threads.is_none_or(|threads| !threads.of_method(method).is_empty())
     }

@@ -276,6 +276,11 @@ impl Cover<'_> {
         kept.collect()
     }
 
+    /// The outline of a method that is summarised, or that calls those.
+    pub(crate) fn known_outline(&self, method: MethodId) -> Option<&Outline> {
+        self.summaries.outline_of_caller(self.program, method)
+    }
+
     fn outline(&self, method: MethodId) -> Option<&Outline> {
         Outlines::new(self.program, &self.summaries.outlines).get(method)
     }
