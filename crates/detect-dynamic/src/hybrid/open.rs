@@ -118,6 +118,35 @@ fn begin(begins: &mut Vec<Position>, position: Position) {
     begins.push(position);
 }
 
+/// The number of a section or branch that begins.
+enum Number {
+    New(u16),
+    /// It goes by one that is like it.
+    Again(u16),
+    TooMany,
+}
+
+/// `count`: how many there are. Of those at unknown places nobody knows whether they are the same code.
+fn number<K: Eq + Hash>(keys: &mut FxHashMap<K, Alike>, key: K, site: SiteId, count: usize, limits: Limits) -> Number {
+    let known = if site == SiteId(0) { None } else { keys.get_mut(&key) };
+    if let Some(alike) = &known
+        && alike.count >= limits.alike
+    {
+        return Number::Again(alike.latest);
+    }
+    if count >= limits.tree {
+        return Number::TooMany;
+    }
+    let latest = count as u16;
+    match known {
+        Some(alike) => *alike = Alike { count: alike.count + 1, latest },
+        None => {
+            keys.insert(key, Alike { count: 1, latest });
+        }
+    }
+    Number::New(latest)
+}
+
 impl Open {
     pub(super) fn new(thread: ThreadId, around: Box<[Around]>, serials: Box<[u32]>, limits: Limits) -> Open {
         Open {
@@ -219,25 +248,17 @@ impl Open {
     ) -> u16 {
         self.begun = self.position;
         let key = SectionKey { lock, mode, site, holds, arm, root };
-        // Of sections at unknown places nobody knows whether they are the same code.
-        let known = if site == SiteId(0) { None } else { self.section_keys.get_mut(&key) };
-        if let Some(alike) = &known
-            && alike.count >= self.limits.alike
-        {
-            begin(&mut self.sections[usize::from(alike.latest)].begins, self.position);
-            return alike.latest;
-        }
-        if self.sections.len() >= self.limits.tree {
-            self.is_cut = true;
-            return 0;
-        }
-        let latest = self.sections.len() as u16;
-        match known {
-            Some(alike) => *alike = Alike { count: alike.count + 1, latest },
-            None => {
-                self.section_keys.insert(key, Alike { count: 1, latest });
+        let latest = match number(&mut self.section_keys, key, site, self.sections.len(), self.limits) {
+            Number::New(latest) => latest,
+            Number::Again(latest) => {
+                begin(&mut self.sections[usize::from(latest)].begins, self.position);
+                return latest;
             }
-        }
+            Number::TooMany => {
+                self.is_cut = true;
+                return 0;
+            }
+        };
         let root = root.map_or(latest, |root| self.sections[usize::from(root)].root);
         self.sections.push(OpenSection { key, root, begins: vec![self.position] });
         latest
@@ -264,24 +285,17 @@ impl Open {
     pub(super) fn branch(&mut self, site: SiteId, holds: u16, arm: u16) -> u16 {
         self.begun = self.position;
         let key = BranchKey { site, holds, arm };
-        let known = if site == SiteId(0) { None } else { self.branch_keys.get_mut(&key) };
-        if let Some(alike) = &known
-            && alike.count >= self.limits.alike
-        {
-            begin(&mut self.branches[usize::from(alike.latest)].begins, self.position);
-            return alike.latest;
-        }
-        if self.branches.len() >= self.limits.tree {
-            self.is_cut = true;
-            return 0;
-        }
-        let latest = self.branches.len() as u16;
-        match known {
-            Some(alike) => *alike = Alike { count: alike.count + 1, latest },
-            None => {
-                self.branch_keys.insert(key, Alike { count: 1, latest });
+        let latest = match number(&mut self.branch_keys, key, site, self.branches.len(), self.limits) {
+            Number::New(latest) => latest,
+            Number::Again(latest) => {
+                begin(&mut self.branches[usize::from(latest)].begins, self.position);
+                return latest;
             }
-        }
+            Number::TooMany => {
+                self.is_cut = true;
+                return 0;
+            }
+        };
         self.branches.push(OpenBranch { site, has_run: false, begins: vec![self.position] });
         latest
     }
