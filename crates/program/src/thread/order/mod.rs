@@ -54,6 +54,46 @@ struct Leading {
     started: Vec<EntryId>,
 }
 
+/// Which entries start which.
+struct Leads {
+    /// By entry: those that it starts, in order.
+    to: Vec<Vec<usize>>,
+    /// By entry: whether any starts it.
+    is_started: Vec<bool>,
+}
+
+impl Leads {
+    fn of(starts: &Starts<'_>, sites: &[At]) -> Leads {
+        let count = starts.entries.len();
+        let mut leads = Leads { to: vec![Vec::new(); count], is_started: vec![false; count] };
+        for (started, at) in starts.entries_of.iter().zip(sites) {
+            for owner in starts.rows.of(at.method) {
+                for entry in started {
+                    leads.to[owner.index()].push(entry.index());
+                    leads.is_started[entry.index()] = true;
+                }
+            }
+        }
+        for to in &mut leads.to {
+            to.sort_unstable();
+            to.dedup();
+        }
+        leads
+    }
+
+    /// By entry: whether some of these lead there, on a way around `barrier`.
+    fn spread(&self, from: Vec<usize>, barrier: Option<usize>) -> Vec<bool> {
+        let mut seen = vec![false; self.to.len()];
+        let mut pending = from;
+        while let Some(entry) = pending.pop() {
+            if Some(entry) != barrier && !std::mem::replace(&mut seen[entry], true) {
+                pending.extend(self.to[entry].iter().copied());
+            }
+        }
+        seen
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Orders {
     /// Sites by number: running sites come first, then those that were ever started.
@@ -156,6 +196,7 @@ impl Orders {
     /// The entries that run once and start others.
     fn leading(&self, starts: &Starts<'_>) -> Vec<Leading> {
         let mut leading = Vec::new();
+        let leads = Leads::of(starts, &self.sites);
         for (index, entry) in starts.entries.iter().enumerate() {
             let id = EntryId(index as u32);
             let starts_some = self.sites.iter().any(|at| starts.rows.reaches(id, at.method));
@@ -163,7 +204,7 @@ impl Orders {
             if leading.len() == MAX_PROCESSES {
                 break;
             }
-            let started = self.only_from(starts, id);
+            let started = self.only_from(starts, &leads, id);
             if !started.is_empty() {
                 leading.push(Leading { entry: id, method, started });
             }
@@ -189,33 +230,14 @@ impl Orders {
     }
 
     /// Entries that are started by this one, or by what it starts, and by nothing else.
-    fn only_from(&self, starts: &Starts<'_>, process: EntryId) -> Vec<EntryId> {
+    fn only_from(&self, starts: &Starts<'_>, leads: &Leads, process: EntryId) -> Vec<EntryId> {
         let count = starts.entries.len();
-        let mut leads: Vec<Vec<usize>> = vec![Vec::new(); count];
-        let mut is_started = vec![false; count];
-        for (site, at) in self.sites.iter().enumerate() {
-            for owner in starts.rows.of(at.method) {
-                for entry in &starts.entries_of[site] {
-                    leads[owner.index()].push(entry.index());
-                    is_started[entry.index()] = true;
-                }
-            }
-        }
-        let spread = |roots: Vec<usize>, barrier: Option<usize>| {
-            let mut seen = vec![false; count];
-            let mut pending = roots;
-            while let Some(entry) = pending.pop() {
-                if Some(entry) != barrier && !std::mem::replace(&mut seen[entry], true) {
-                    pending.extend(leads[entry].iter().copied());
-                }
-            }
-            seen
-        };
         let own = process.index();
-        let from_here = spread(leads[own].clone(), None);
-        let others = (0..count)
-            .filter(|entry| *entry != own && !is_started[*entry] && starts.entries[*entry].kind != EntryKind::Main);
-        let from_others = spread(others.collect(), Some(own));
+        let from_here = leads.spread(leads.to[own].clone(), None);
+        let others = (0..count).filter(|entry| {
+            *entry != own && !leads.is_started[*entry] && starts.entries[*entry].kind != EntryKind::Main
+        });
+        let from_others = leads.spread(others.collect(), Some(own));
         (0..count)
             .filter(|entry| from_here[*entry] && !from_others[*entry] && *entry != own)
             .filter(|entry| !self.sites_of[*entry].iter().any(|site| self.is_hidden[*site]))
