@@ -1,12 +1,12 @@
 //! One class: its head, its members, and the way to their code.
 
-use location::{ClassName, Names, Symbol};
+use location::{ClassName, Names, Symbol, SymbolCell};
 
 use crate::annotation::{self, Annotation};
 use crate::constant::{Bootstrap, Pool, Symbols};
 use crate::constants::{Constants, malformed, misnamed};
 use crate::cursor::Cursor;
-use crate::{Code, Error};
+use crate::{Code, Error, KnownClass};
 
 /// The newest class file version that is read: one ahead of the newest released Java.
 const NEWEST_MAJOR: u16 = 70;
@@ -167,6 +167,31 @@ impl<'a> Attributes<'a> {
         }
         Ok(Attributes { count, rest })
     }
+
+    /// Where they start in the file.
+    pub(crate) fn at(&self) -> u32 {
+        // The number of them, in two bytes, stands first. Constants::read has checked that places fit.
+        (self.rest.at() - 2) as u32
+    }
+
+    /// Name and content of each.
+    pub(crate) fn named(&self, constants: &Constants<'a>) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> {
+        self.clone().map(|(name, content)| {
+            let name = constants.utf8(name).ok_or_else(|| misnamed(name))?;
+            Ok((name, content))
+        })
+    }
+
+    /// Of a method: the content of the one that has its code.
+    pub(crate) fn code(&self, constants: &Constants<'a>) -> Result<Option<&'a [u8]>, Error> {
+        for attribute in self.named(constants) {
+            let (name, content) = attribute?;
+            if name == b"Code" {
+                return Ok(Some(content));
+            }
+        }
+        Ok(None)
+    }
 }
 
 impl<'a> Iterator for Attributes<'a> {
@@ -180,11 +205,6 @@ impl<'a> Iterator for Attributes<'a> {
 
 impl<'a> Class<'a> {
     pub fn read(bytes: &'a [u8]) -> Result<Class<'a>, Error> {
-        Class::read_again(bytes, Symbols::default())
-    }
-
-    /// Reads a class again of which some symbols are known.
-    pub fn read_again(bytes: &'a [u8], symbols: Symbols) -> Result<Class<'a>, Error> {
         let mut cursor = Cursor::new(bytes);
         if cursor.u32()? != 0xcafe_babe {
             return Err(malformed("it does not start with ca fe ba be"));
@@ -203,7 +223,7 @@ impl<'a> Class<'a> {
         let fields = members(&mut cursor)?;
         let methods = members(&mut cursor)?;
         let attributes = Attributes::read(&mut cursor)?;
-        let symbols = symbols.of_size(constants.count());
+        let symbols = (0..constants.count()).map(|_| SymbolCell::default()).collect();
         Ok(Class {
             constants,
             major,
@@ -218,9 +238,10 @@ impl<'a> Class<'a> {
         })
     }
 
-    /// The symbols of all constants that somebody asked for.
-    pub fn into_symbols(self) -> Symbols {
-        self.symbols
+    /// What whoever reads the class again need not find out again.
+    pub fn into_known(self) -> KnownClass {
+        let methods = self.methods.iter().map(|method| method.attributes.at()).collect();
+        KnownClass::new(self.constants.into_offsets(), self.symbols, methods, self.attributes.at())
     }
 
     pub(crate) fn constants(&self) -> &Constants<'a> {
@@ -237,10 +258,7 @@ impl<'a> Class<'a> {
     }
 
     fn named(&self, attributes: &Attributes<'a>) -> impl Iterator<Item = Result<(&'a [u8], &'a [u8]), Error>> {
-        attributes.clone().map(|(name, content)| {
-            let name = self.constants.utf8(name).ok_or_else(|| misnamed(name))?;
-            Ok((name, content))
-        })
+        attributes.named(&self.constants)
     }
 
     pub fn header(&self, names: &Names) -> Result<Header, Error> {
@@ -302,30 +320,13 @@ impl<'a> Class<'a> {
     }
 
     pub fn bootstraps(&self, names: &Names) -> Result<Vec<Bootstrap>, Error> {
-        let pool = self.pool(names);
-        let mut bootstraps = Vec::new();
-        for attribute in self.attributes() {
-            let (name, content) = attribute?;
-            if name != b"BootstrapMethods" {
-                continue;
-            }
-            let mut cursor = Cursor::new(content);
-            for _ in 0..cursor.u16()? {
-                let handle = pool.handle(cursor.u16()?)?;
-                let mut arguments = Vec::new();
-                for _ in 0..cursor.u16()? {
-                    arguments.push(pool.constant(cursor.u16()?)?);
-                }
-                bootstraps.push(Bootstrap { handle, arguments });
-            }
-        }
-        Ok(bootstraps)
+        self.pool(names).bootstraps(&self.attributes)
     }
 
     /// The decoded code of the method at `index` in [`Header::methods`]; `None` if it has none.
     pub fn code(&self, index: usize, names: &Names) -> Result<Option<Code>, Error> {
         match self.methods.get(index) {
-            Some(method) => self.decoded(method, &self.pool(names)),
+            Some(method) => self.pool(names).code(&method.attributes),
             None => Ok(None),
         }
     }
@@ -340,29 +341,14 @@ impl<'a> Class<'a> {
         let pool = self.pool(names);
         for (index, method) in self.methods.iter().enumerate() {
             if wanted(index) {
-                visit(index, self.decoded(method, &pool));
+                visit(index, pool.code(&method.attributes));
             }
         }
-    }
-
-    fn decoded(&self, method: &Member<'a>, pool: &Pool<'_, 'a>) -> Result<Option<Code>, Error> {
-        self.code_of(method)?.map(|content| Code::decode(content, pool)).transpose()
-    }
-
-    /// The content of the attribute that has a method's code.
-    fn code_of(&self, method: &Member<'a>) -> Result<Option<&'a [u8]>, Error> {
-        for attribute in self.named(&method.attributes) {
-            let (name, content) = attribute?;
-            if name == b"Code" {
-                return Ok(Some(content));
-            }
-        }
-        Ok(None)
     }
 
     /// By method: the content of the attribute that has its code.
     pub(crate) fn raw_codes(&self) -> impl Iterator<Item = Result<Option<&'a [u8]>, Error>> {
-        self.methods.iter().map(|method| self.code_of(method))
+        self.methods.iter().map(|method| method.attributes.code(&self.constants))
     }
 }
 

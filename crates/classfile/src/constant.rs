@@ -1,12 +1,12 @@
 //! Constants that code can load, and bootstrap methods.
 
-use std::cell::Cell;
+use location::{ClassName, FieldName, MethodName, Names, Symbol, SymbolCell};
 
-use location::{ClassName, FieldName, MethodName, Names, Symbol};
-
-use crate::Error;
+use crate::class::Attributes;
 use crate::constants::{self as tag, Constants, malformed, misnamed, number, pair};
+use crate::cursor::Cursor;
 use crate::text::text;
+use crate::{Code, Error};
 
 /// A constant as code loads it. Floating-point values are kept as bits, so that they can be compared and hashed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -58,46 +58,22 @@ pub struct Bootstrap {
 pub(crate) struct Pool<'r, 'a> {
     pub(crate) raw: &'r Constants<'a>,
     pub(crate) names: &'r Names,
-    pub(crate) known: &'r Symbols,
+    pub(crate) known: &'r [SymbolCell],
 }
 
 /// By constant of one class: its symbol, once somebody asked. Code names the same few constants again and again, and
 /// whoever reads a class more than once need not look them up again.
-#[derive(Clone, Default)]
-pub struct Symbols(Vec<Cell<Option<Symbol>>>);
+pub(crate) type Symbols = Box<[SymbolCell]>;
 
-impl Symbols {
-    /// What is known, to be kept.
-    pub fn into_kept(self) -> KeptSymbols {
-        KeptSymbols(self.0.into_iter().map(Cell::into_inner).collect())
-    }
-
-    /// With room for so many.
-    pub(crate) fn of_size(mut self, count: usize) -> Symbols {
-        self.0.resize(count, Cell::new(None));
-        self
-    }
-}
-
-/// The symbols of a class that was read before.
-#[derive(Clone, Default, Debug)]
-pub struct KeptSymbols(Box<[Option<Symbol>]>);
-
-impl KeptSymbols {
-    pub fn known(&self) -> Symbols {
-        Symbols(self.0.iter().map(|symbol| Cell::new(*symbol)).collect())
-    }
-}
-
-impl Pool<'_, '_> {
+impl<'a> Pool<'_, 'a> {
     #[inline]
     pub(crate) fn utf8(&self, index: u16) -> Result<Symbol, Error> {
-        let known = self.known.0.get(usize::from(index)).ok_or_else(|| misnamed(index))?;
+        let known = self.known.get(usize::from(index)).ok_or_else(|| misnamed(index))?;
         if let Some(symbol) = known.get() {
             return Ok(symbol);
         }
         let symbol = self.names.intern(&text(self.raw.utf8(index).ok_or_else(|| misnamed(index))?));
-        known.set(Some(symbol));
+        known.set(symbol);
         Ok(symbol)
     }
 
@@ -182,5 +158,31 @@ impl Pool<'_, '_> {
             _ => self.method(reference)?,
         };
         Ok(MethodHandle { kind, member })
+    }
+
+    /// The decoded code of a method with these attributes; `None` if it has none.
+    pub(crate) fn code(&self, attributes: &Attributes<'a>) -> Result<Option<Code>, Error> {
+        attributes.code(self.raw)?.map(|content| Code::decode(content, self)).transpose()
+    }
+
+    /// The bootstrap methods of a class with these attributes.
+    pub(crate) fn bootstraps(&self, attributes: &Attributes<'a>) -> Result<Vec<Bootstrap>, Error> {
+        let mut bootstraps = Vec::new();
+        for attribute in attributes.named(self.raw) {
+            let (name, content) = attribute?;
+            if name != b"BootstrapMethods" {
+                continue;
+            }
+            let mut cursor = Cursor::new(content);
+            for _ in 0..cursor.u16()? {
+                let handle = self.handle(cursor.u16()?)?;
+                let mut arguments = Vec::new();
+                for _ in 0..cursor.u16()? {
+                    arguments.push(self.constant(cursor.u16()?)?);
+                }
+                bootstraps.push(Bootstrap { handle, arguments });
+            }
+        }
+        Ok(bootstraps)
     }
 }

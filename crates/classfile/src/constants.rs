@@ -1,5 +1,7 @@
 //! Where the constants of a class file lie, and what stands there. Nothing is made of them before somebody asks.
 
+use std::borrow::Cow;
+
 use crate::Error;
 use crate::cursor::Cursor;
 use crate::text::is_text;
@@ -26,7 +28,7 @@ pub(crate) const PACKAGE: u8 = 20;
 pub(crate) struct Constants<'a> {
     bytes: &'a [u8],
     /// Where each constant starts, with its tag; 0 for those that do not exist.
-    offsets: Vec<u32>,
+    offsets: Cow<'a, [u32]>,
 }
 
 impl<'a> Constants<'a> {
@@ -59,7 +61,17 @@ impl<'a> Constants<'a> {
                 offsets.push(0);
             }
         }
-        Ok(Constants { bytes, offsets })
+        Ok(Constants { bytes, offsets: Cow::Owned(offsets) })
+    }
+
+    /// Those of a file that was read before, by where they start.
+    pub(crate) fn known(bytes: &'a [u8], offsets: &'a [u32]) -> Constants<'a> {
+        Constants { bytes, offsets: Cow::Borrowed(offsets) }
+    }
+
+    /// Where they start.
+    pub(crate) fn into_offsets(self) -> Box<[u32]> {
+        self.offsets.into_owned().into_boxed_slice()
     }
 
     /// The number of constants, and one.

@@ -14,6 +14,7 @@ mod descriptor;
 pub mod edit;
 mod error;
 mod instruction;
+mod known;
 mod mention;
 mod module;
 mod references;
@@ -23,12 +24,13 @@ mod text;
 pub use annotation::Annotation;
 pub use class::{Access, Class, Field, Header, Method};
 pub use code::{Code, Handler, LocalName};
-pub use constant::{Bootstrap, Constant, HandleKind, KeptSymbols, MethodHandle, Symbols};
+pub use constant::{Bootstrap, Constant, HandleKind, MethodHandle};
 pub use descriptor::{MethodDescriptor, Type, parse_field, parse_method, split_method};
 pub use error::Error;
 pub use instruction::{
     Against, Arithmetic, ArrayKind, CallKind, Condition, DynamicCall, Instruction, Kind, Operation, StackOp, Switch,
 };
+pub use known::{ClassAgain, KnownClass};
 pub use mention::{Mention, classes_in};
 pub use module::Module;
 pub use references::Reference;

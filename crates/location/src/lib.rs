@@ -9,5 +9,5 @@ mod interner;
 mod names;
 mod place;
 
-pub use names::{ClassName, FieldName, MethodName, Names, Symbol};
+pub use names::{ClassName, FieldName, MethodName, Names, Symbol, SymbolCell};
 pub use place::{MethodPlace, Place, Site};

@@ -4,6 +4,7 @@
 //! That is why they have no `Ord`: whatever reaches output is sorted by its text.
 
 use std::num::NonZeroU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::interner::Interner;
 
@@ -14,6 +15,22 @@ pub struct Symbol(NonZeroU32);
 impl std::fmt::Debug for Symbol {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "#{}", self.0)
+    }
+}
+
+/// A place for a symbol that several threads may fill, all with the same one.
+#[derive(Default)]
+pub struct SymbolCell(AtomicU32);
+
+impl SymbolCell {
+    #[inline]
+    pub fn get(&self) -> Option<Symbol> {
+        NonZeroU32::new(self.0.load(Ordering::Acquire)).map(Symbol)
+    }
+
+    #[inline]
+    pub fn set(&self, symbol: Symbol) {
+        self.0.store(symbol.0.get(), Ordering::Release);
     }
 }
 

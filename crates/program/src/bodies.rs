@@ -1,6 +1,6 @@
 //! The code of methods, translated when it is asked for.
 
-use classfile::{Class, Error};
+use classfile::Error;
 use location::FieldName;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
@@ -52,10 +52,9 @@ impl Program {
         }
         let unreadable =
             |index: usize, reason: Error| Unreadable { method: MethodId(entry.first_method + index as u32), reason };
-        let read = Class::read_again(&entry.bytes, entry.symbols.known())
-            .and_then(|read| Ok((read.bootstraps(&self.names)?, read)));
-        let (bootstraps, read) = match read {
-            Ok(read) => read,
+        let read = entry.known.again(&entry.bytes);
+        let bootstraps = match read.bootstraps(&self.names) {
+            Ok(bootstraps) => bootstraps,
             Err(reason) => {
                 return methods.into_iter().map(|index| Err(unreadable(index, reason.clone()))).collect();
             }

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use classfile::{CallKind, Error, Field, Header, KeptSymbols, Method, Skipped};
+use classfile::{CallKind, Error, Field, Header, KnownClass, Method, Skipped};
 use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
@@ -33,7 +33,8 @@ impl MethodId {
 /// A class with its bytes; code is translated when a method is asked for.
 pub(crate) struct ClassEntry {
     pub(crate) header: Header,
-    pub(crate) symbols: KeptSymbols,
+    /// Where its code lies.
+    pub(crate) known: KnownClass,
     /// Empty if only the head is known. Then no method has code.
     pub(crate) bytes: Vec<u8>,
     pub(crate) path: String,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use classfile::{Class, ClassSource, Error, Header, KeptSymbols, Mention, Reference, Skipped, classes_in};
+use classfile::{Class, ClassSource, Error, Header, KnownClass, Mention, Reference, Skipped, classes_in};
 use location::{ClassName, FieldName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -161,9 +161,9 @@ fn read(
     mentioned: Option<&mut Mentioned>,
 ) -> Result<ClassEntry, Skipped> {
     match try_read(&source.bytes, names, operations, mentioned) {
-        Ok(Read { header, symbols, may_lock, calls_lock, mentions, makes }) => Ok(ClassEntry {
+        Ok(Read { header, known, may_lock, calls_lock, mentions, makes }) => Ok(ClassEntry {
             header,
-            symbols,
+            known,
             bytes: source.bytes,
             path: source.path,
             first_method: 0,
@@ -180,7 +180,7 @@ fn read(
 /// What one look at a class shows.
 struct Read {
     header: Header,
-    symbols: KeptSymbols,
+    known: KnownClass,
     /// By method: whether it may contain a section, whether it calls what may be a lock, and what it names.
     may_lock: Vec<bool>,
     calls_lock: Vec<bool>,
@@ -234,8 +234,8 @@ fn try_read(
     if let Some(mentioned) = mentioned.filter(|_| !header.access.is_module()) {
         mentioned.add(&class, &header, names);
     }
-    let symbols = class.into_symbols().into_kept();
-    Ok(Read { header, symbols, may_lock, calls_lock, mentions, makes })
+    let known = class.into_known();
+    Ok(Read { header, known, may_lock, calls_lock, mentions, makes })
 }
 
 /// Keeps the first of equal items. Lists are short but for generated code, which gets a set.
@@ -382,7 +382,7 @@ fn without_code(header: Header, path: &str) -> ClassEntry {
     let mentions = vec![Mentions::default(); header.methods.len()];
     ClassEntry {
         header,
-        symbols: KeptSymbols::default(),
+        known: KnownClass::default(),
         bytes: Vec::new(),
         path: path.to_owned(),
         first_method: 0,
