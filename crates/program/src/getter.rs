@@ -4,6 +4,7 @@
 
 use classfile::Type;
 use location::{MethodName, Symbol};
+use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::class::{MethodId, Program};
@@ -23,21 +24,16 @@ pub(crate) struct Getters {
 
 impl Getters {
     pub(crate) fn find(program: &Program) -> Getters {
-        let mut known: FxHashMap<Symbol, bool> = FxHashMap::default();
-        let candidates: Vec<bool> = program
-            .methods()
-            .map(|method| {
-                let own = program.method(method);
-                let is_accessor = own.access.is_synthetic() && own.access.is_static();
-                own.has_code
-                    && (is_accessor && returns_part(program, own.descriptor)
-                        || *known.entry(own.descriptor).or_insert_with(|| returns_lock(program, own.descriptor)))
-            })
-            .collect();
-        let found = program.visit_bodies(
-            |method| candidates[method.index()],
-            |method, body| Some((method, returned(program, &body)?)),
-        );
+        let descriptors: FxHashSet<Symbol> =
+            program.methods().map(|method| program.method(method).descriptor).collect();
+        let telling: FxHashSet<Symbol> =
+            descriptors.into_par_iter().filter(|descriptor| returns_lock(program, *descriptor)).collect();
+        let is_candidate = |method: MethodId| {
+            let own = program.method(method);
+            let is_accessor = own.access.is_synthetic() && own.access.is_static();
+            own.has_code && (telling.contains(&own.descriptor) || is_accessor && returns_part(program, own.descriptor))
+        };
+        let found = program.visit_bodies(is_candidate, |method, body| Some((method, returned(program, &body)?)));
         let mut getters = Getters::default();
         for (method, lock) in found.into_iter().filter_map(|found| found.ok().flatten()) {
             let name = program.method_name(method);
