@@ -45,7 +45,7 @@ pub use influences::{Comparisons, Influences};
 pub(crate) use instantiate::half;
 pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
-pub(crate) use order::components_of;
+pub(crate) use order::{Components, components_of};
 pub use summaries::{Scope, Summaries};
 pub use uses::{LateUse, LateUseKind};
 

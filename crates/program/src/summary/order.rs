@@ -6,7 +6,31 @@ use crate::class::MethodId;
 /// Strongly connected components of the methods that `wanted` accepts, each after all that it calls. Tarjan's
 /// algorithm without recursion: call chains are longer than stacks.
 pub fn components(calls: &Calls, count: usize, wanted: impl Fn(MethodId) -> bool) -> Vec<Vec<MethodId>> {
-    components_of(|method| calls.callees(method), count, wanted)
+    components_of(|method| calls.callees(method), count, wanted).iter().map(<[MethodId]>::to_vec).collect()
+}
+
+/// Groups of methods that call each other, each after all that it calls.
+#[derive(Default)]
+pub(crate) struct Components {
+    /// Group by group; each in order.
+    members: Vec<MethodId>,
+    /// Where each group ends.
+    ends: Vec<u32>,
+}
+
+impl Components {
+    pub(crate) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &[MethodId]> + ExactSizeIterator {
+        (0..self.len()).map(|index| self.get(index))
+    }
+
+    pub(crate) fn get(&self, index: usize) -> &[MethodId] {
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.members[start as usize..self.ends[index] as usize]
+    }
 }
 
 /// The same for any graph over methods.
@@ -14,7 +38,7 @@ pub(crate) fn components_of<'c>(
     callees: impl Fn(MethodId) -> &'c [MethodId],
     count: usize,
     wanted: impl Fn(MethodId) -> bool,
-) -> Vec<Vec<MethodId>> {
+) -> Components {
     const UNSEEN: u32 = u32::MAX;
     let mut number = vec![UNSEEN; count];
     let mut low = vec![0u32; count];
@@ -22,7 +46,7 @@ pub(crate) fn components_of<'c>(
     let mut stack = Vec::new();
     let mut open: Vec<(usize, usize)> = Vec::new();
     let mut next = 0;
-    let mut components = Vec::new();
+    let mut components = Components::default();
     for root in 0..count {
         if number[root] != UNSEEN || !wanted(MethodId(root as u32)) {
             continue;
@@ -57,16 +81,16 @@ pub(crate) fn components_of<'c>(
                         low[*caller] = low[*caller].min(low[method]);
                     }
                     if low[method] == number[method] {
-                        let mut component = Vec::new();
+                        let start = components.members.len();
                         while let Some(member) = stack.pop() {
                             on_stack[member] = false;
-                            component.push(MethodId(member as u32));
+                            components.members.push(MethodId(member as u32));
                             if member == method {
                                 break;
                             }
                         }
-                        component.sort_unstable();
-                        components.push(component);
+                        components.members[start..].sort_unstable();
+                        components.ends.push(components.members.len() as u32);
                     }
                 }
             }

@@ -30,19 +30,27 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     started.extend(started_lambdas(&finder, callbacks.iter().map(|callback| &callback.run)));
     let (mut entries, started_at) = entries(program, calls, &sites.starts);
     let run: FxHashSet<MethodId> = entries.iter().filter_map(|entry| entry.method).collect();
-    let graph = Graph::of(program, calls, &started, &run, &callbacks);
-    let components = graph.components(|_| true);
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
+    let asks_for_main = world == World::Auto && entries.iter().any(|entry| entry.kind == EntryKind::Main);
+    let ((graph, components), by_main) = rayon::join(
+        || {
+            let graph = Graph::of(program, calls, &started, &run, &callbacks);
+            let components = graph.components();
+            (graph, components)
+        },
+        || {
+            // What only may be called, by one of many targets or by the library, closes no class.
+            let plain = || Graph::of_plain_calls(calls, program.known_method_count(), &started, &callbacks);
+            let plain = asks_for_main.then(plain);
+            plain.map_or_else(Rows::default, |plain| Rows::of_roots(&plain, &plain.components(), &roots))
+        },
+    );
     let mut open = Vec::new();
     let mut one_caller = None;
     let mut has_closed = false;
     if world != World::Closed {
-        // What only may be called, by one of many targets or by the library, closes no class.
         let mut closed = FxHashSet::default();
-        let mut by_main = Rows::default();
-        if world == World::Auto && entries.iter().any(|entry| entry.kind == EntryKind::Main) {
-            let plain = Graph::of_plain_calls(calls, program.known_method_count(), &started, &callbacks);
-            by_main = Rows::of_roots(&plain, &plain.components(|_| true), &roots);
+        if asks_for_main {
             closed = closed_entries(&entries, &sites.starts, &started_at, &by_main);
             has_closed = !closed.is_empty();
         }

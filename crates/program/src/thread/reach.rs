@@ -11,7 +11,10 @@ use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::supertypes;
 use crate::model::linearize;
-use crate::summary::components_of;
+use crate::summary::{Components, components_of};
+
+/// So many methods are looked at by one thread.
+const AT_ONCE: usize = 4_096;
 
 /// The call graph without the calls that only start something; with class initialisers, with what the library may call
 /// back on an object that somebody makes, and with calls that have many targets.
@@ -59,11 +62,15 @@ impl Graph {
         }
         let back = called_back(program, calls, entries);
         let methods = program.known_method_count();
-        let mut many: FxHashMap<MethodName, u32> = FxHashMap::default();
+        let mut many: FxHashMap<MethodName, MethodId> = FxHashMap::default();
         let mut calls_with_many = Vec::new();
-        let mut graph = Graph { ends: Vec::with_capacity(methods), callees: Vec::new(), methods };
-        for method in (0..methods as u32).map(MethodId) {
-            let start = graph.callees.len();
+        for called in (0..methods as u32).flat_map(|method| calls.with_many_targets(MethodId(method))) {
+            many.entry(*called).or_insert_with(|| {
+                calls_with_many.push(*called);
+                MethodId((methods + calls_with_many.len() - 1) as u32)
+            });
+        }
+        let callees_of = |graph: &mut Graph, method: MethodId| {
             let callees = calls.callees(method).iter().copied();
             graph.callees.extend(callees.filter(|callee| !started.contains(&(method, *callee))));
             graph.callees.extend(called_by(callbacks, method));
@@ -79,17 +86,27 @@ impl Graph {
             if program.is_checked(own) && program.method(method).name == constructor {
                 graph.callees.extend(&back[own.0 as usize]);
             }
-            for called in calls.with_many_targets(method) {
-                let number = *many.entry(*called).or_insert_with(|| {
-                    calls_with_many.push(*called);
-                    calls_with_many.len() as u32 - 1
-                });
-                graph.callees.push(MethodId(methods as u32 + number));
+            graph.callees.extend(calls.with_many_targets(method).iter().map(|called| many[called]));
+        };
+        let of_methods = |first: usize| {
+            let mut part = Graph { ends: Vec::with_capacity(AT_ONCE), callees: Vec::new(), methods };
+            for method in first..methods.min(first + AT_ONCE) {
+                let start = part.callees.len();
+                callees_of(&mut part, MethodId(method as u32));
+                part.close(start);
             }
-            graph.close(start);
+            part
+        };
+        let (parts, targets): (Vec<Graph>, Vec<Vec<MethodId>>) = rayon::join(
+            || (0..methods.div_ceil(AT_ONCE)).into_par_iter().map(|part| of_methods(part * AT_ONCE)).collect(),
+            || calls_with_many.par_iter().map(|called| calls.many_targets(program, *called)).collect(),
+        );
+        let mut graph = Graph { ends: Vec::with_capacity(methods + targets.len()), callees: Vec::new(), methods };
+        for part in parts {
+            let start = graph.callees.len() as u32;
+            graph.ends.extend(part.ends.iter().map(|end| start + end));
+            graph.callees.extend(part.callees);
         }
-        let targets: Vec<Vec<MethodId>> =
-            calls_with_many.par_iter().map(|called| calls.many_targets(program, *called)).collect();
         for targets in targets {
             let start = graph.callees.len();
             // A task that is started has its own thread, whoever else may call such things.
@@ -125,6 +142,11 @@ impl Graph {
         hidden
     }
 
+    /// How many nodes there are.
+    pub(super) fn count(&self) -> usize {
+        self.ends.len()
+    }
+
     /// Whether a number is that of a method.
     pub(super) fn is_method(&self, node: MethodId) -> bool {
         node.index() < self.methods
@@ -137,8 +159,8 @@ impl Graph {
     }
 
     /// Methods of the program in groups that call each other, callees first.
-    pub(super) fn components(&self, wanted: impl Fn(MethodId) -> bool) -> Vec<Vec<MethodId>> {
-        components_of(|method| self.callees(method), self.ends.len(), wanted)
+    pub(super) fn components(&self) -> Components {
+        components_of(|method| self.callees(method), self.ends.len(), |_| true)
     }
 }
 
@@ -173,52 +195,44 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    pub(super) fn of_roots(graph: &Graph, components: &[Vec<MethodId>], roots: &[Vec<MethodId>]) -> Rows {
-        let count = graph.ends.len();
-        let mut component_of = vec![u32::MAX; count];
+    pub(super) fn of_roots(graph: &Graph, components: &Components, roots: &[Vec<MethodId>]) -> Rows {
+        let count = graph.count();
+        let mut component_of = vec![0u32; count];
         for (index, component) in components.iter().enumerate() {
             for method in component {
                 component_of[method.index()] = index as u32;
             }
         }
-        let mut sets: Vec<Bits> = vec![Bits::default(); components.len()];
+        let mut begun: FxHashMap<usize, Bits> = FxHashMap::default();
         for (entry, methods) in roots.iter().enumerate() {
             for method in methods {
-                if let Some(set) = sets.get_mut(component_of[method.index()] as usize) {
-                    set.insert(entry);
-                }
+                begun.entry(component_of[method.index()] as usize).or_default().insert(entry);
             }
         }
+        let mut sets = Sets::default();
+        let mut row_of = vec![0u32; components.len()];
         // Callers come last.
-        for index in (0..components.len()).rev() {
-            if sets[index].is_empty() {
+        for (index, component) in components.iter().enumerate().rev() {
+            if let Some(begun) = begun.remove(&index) {
+                let begun = sets.number(begun.trimmed());
+                row_of[index] = sets.union(row_of[index], begun);
+            }
+            let own = row_of[index];
+            if own == 0 {
                 continue;
             }
-            let set = sets[index].clone();
-            for method in &components[index] {
-                for callee in graph.callees(*method) {
-                    let of_callee = component_of[callee.index()] as usize;
-                    if of_callee != index
-                        && let Some(below) = sets.get_mut(of_callee)
-                    {
-                        below.add(&set);
-                    }
-                }
+            for callee in component.iter().flat_map(|method| graph.callees(*method)) {
+                let below = &mut row_of[component_of[callee.index()] as usize];
+                *below = sets.union(*below, own);
             }
         }
-        let mut rows = Rows { row: vec![0; count], lists: vec![EntryList::new()], sets: vec![Bits::default()] };
-        let mut known: FxHashMap<Bits, u32> = FxHashMap::default();
-        known.insert(Bits::default(), 0);
-        for (component, set) in components.iter().zip(sets) {
-            let set = set.trimmed();
-            let row = *known.entry(set.clone()).or_insert_with(|| {
-                rows.lists.push(set.iter().map(|entry| EntryId(entry as u32)).collect());
-                rows.sets.push(set);
-                rows.lists.len() as u32 - 1
-            });
-            for method in component {
-                rows.row[method.index()] = row;
+        let mut rows = Rows { row: vec![0; count], lists: vec![EntryList::new(); sets.list.len()], sets: sets.list };
+        for (component, row) in components.iter().zip(row_of) {
+            let list = &mut rows.lists[row as usize];
+            if row > 0 && list.is_empty() {
+                *list = rows.sets[row as usize].iter().map(|entry| EntryId(entry as u32)).collect();
             }
+            component.iter().for_each(|method| rows.row[method.index()] = row);
         }
         rows
     }
@@ -229,5 +243,46 @@ impl Rows {
 
     pub(super) fn reaches(&self, entry: EntryId, method: MethodId) -> bool {
         self.row.get(method.index()).is_some_and(|row| self.sets[*row as usize].contains(entry.index()))
+    }
+}
+
+/// Sets of entries by number: few different ones go round in a large graph. The empty set has the number 0.
+struct Sets {
+    list: Vec<Bits>,
+    numbers: FxHashMap<Bits, u32>,
+    unions: FxHashMap<(u32, u32), u32>,
+}
+
+impl Default for Sets {
+    fn default() -> Sets {
+        let empty = Bits::default();
+        Sets { list: vec![empty.clone()], numbers: [(empty, 0)].into_iter().collect(), unions: FxHashMap::default() }
+    }
+}
+
+impl Sets {
+    /// The number of a set, which is trimmed.
+    fn number(&mut self, set: Bits) -> u32 {
+        *self.numbers.entry(set).or_insert_with_key(|set| {
+            self.list.push(set.clone());
+            self.list.len() as u32 - 1
+        })
+    }
+
+    fn union(&mut self, one: u32, other: u32) -> u32 {
+        if one == other || other == 0 {
+            return one;
+        }
+        if one == 0 {
+            return other;
+        }
+        if let Some(known) = self.unions.get(&(one, other)) {
+            return *known;
+        }
+        let mut both = self.list[one as usize].clone();
+        both.add(&self.list[other as usize]);
+        let both = self.number(both.trimmed());
+        self.unions.insert((one, other), both);
+        both
     }
 }

@@ -11,6 +11,7 @@ use super::{Entry, EntryId, EntryKind, Many};
 use crate::class::MethodId;
 use crate::model::Times;
 use crate::outline::Action;
+use crate::summary::Components;
 
 /// Methods that may run more than once in one process, of those that start something or make an executor.
 pub(super) struct Repeats {
@@ -21,7 +22,7 @@ impl Repeats {
     pub(super) fn of(
         finder: &Finder<'_>,
         graph: &Graph,
-        components: &[Vec<MethodId>],
+        components: &Components,
         rows: &Rows,
         entries: &[Entry],
         started: &FxHashSet<(MethodId, MethodId)>,
@@ -32,27 +33,28 @@ impl Repeats {
             _ => None,
         });
         let tasks = sites.iter().flat_map(|site| site.runs.iter().filter_map(|run| Some(run.object?.0)));
-        let mut relevant: FxHashSet<MethodId> = FxHashSet::default();
+        let mut relevant = vec![false; finder.program.known_method_count()];
         let mut order = Vec::new();
         let mut pending: Vec<MethodId> =
             sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).collect();
         while let Some(method) = pending.pop() {
-            if relevant.insert(method) {
+            if !std::mem::replace(&mut relevant[method.index()], true) {
                 order.push(method);
                 pending.extend(finder.calls.callers(method));
             }
         }
-        let mut recursive: FxHashSet<MethodId> = FxHashSet::default();
-        for component in components {
+        let mut recursive = vec![false; graph.count()];
+        for component in components.iter() {
             if component.len() > 1 || graph.callees(component[0]).contains(&component[0]) {
-                recursive.extend(component.iter().copied());
+                component.iter().for_each(|method| recursive[method.index()] = true);
             }
         }
+        let begun: FxHashSet<MethodId> = entries.iter().filter_map(|entry| entry.method).collect();
         let called: Vec<Called> = order
             .par_iter()
-            .map(|method| match recursive.contains(method) {
+            .map(|method| match recursive[method.index()] {
                 true => Called::Twice,
-                false => called(finder, rows, entries, started, *method),
+                false => called(finder, rows, entries, &begun, started, *method),
             })
             .collect();
         let mut asked: Vec<MethodId> = called.iter().flat_map(Called::callers).copied().collect();
@@ -71,7 +73,8 @@ impl Repeats {
             .collect();
         while let Some(method) = pending.pop() {
             if repeated.insert(method) {
-                pending.extend(graph.callees(method).iter().filter(|callee| relevant.contains(callee)));
+                pending
+                    .extend(graph.callees(method).iter().filter(|callee| relevant.get(callee.index()) == Some(&true)));
             }
         }
         Repeats { repeated }
@@ -103,6 +106,7 @@ fn called(
     finder: &Finder<'_>,
     rows: &Rows,
     entries: &[Entry],
+    begun: &FxHashSet<MethodId>,
     started: &FxHashSet<(MethodId, MethodId)>,
     method: MethodId,
 ) -> Called {
@@ -115,8 +119,7 @@ fn called(
         .collect();
     // Called by code that is not followed.
     let name = finder.program.method(method).name;
-    let is_begun = entries.iter().any(|entry| entry.method == Some(method));
-    if callers.is_empty() && !is_begun && finder.program.names.text(name) != "<clinit>" {
+    if callers.is_empty() && !begun.contains(&method) && finder.program.names.text(name) != "<clinit>" {
         return Called::Twice;
     }
     let two = callers.iter().enumerate().any(|(index, first)| {

@@ -18,6 +18,7 @@ use super::{Entry, EntryId, EntryKind, Ordered};
 use crate::class::MethodId;
 use crate::model::Times;
 use crate::outlines::Outlines;
+use crate::summary::Components;
 
 /// More starts than this are not told apart.
 const MAX_SITES: usize = 1_000;
@@ -114,7 +115,7 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    pub(super) fn of(finder: &Finder<'_>, graph: &Graph, components: &[Vec<MethodId>], starts: &Starts<'_>) -> Orders {
+    pub(super) fn of(finder: &Finder<'_>, graph: &Graph, components: &Components, starts: &Starts<'_>) -> Orders {
         let count = starts.sites.starts.len();
         if count == 0 || count > MAX_SITES {
             return Orders::default();
@@ -154,7 +155,7 @@ impl Orders {
         for (index, join) in starts.sites.joins.iter().enumerate() {
             at_method.entry(join.at.method).or_default().joins.push(index);
         }
-        for component in components {
+        for component in components.iter() {
             let members: Vec<MethodId> = component.iter().copied().filter(|method| relevant.contains(method)).collect();
             for method in &members {
                 if let Some(outline) = finder.outline(*method).filter(|outline| outline.blocks.len() <= MAX_BLOCKS) {
@@ -216,7 +217,7 @@ impl Orders {
         &mut self,
         finder: &Finder<'_>,
         graph: &Graph,
-        components: &[Vec<MethodId>],
+        components: &Components,
         starts: &Starts<'_>,
         leading: Vec<Leading>,
     ) {
@@ -249,7 +250,7 @@ impl Orders {
         &self,
         finder: &Finder<'_>,
         graph: &Graph,
-        components: &[Vec<MethodId>],
+        components: &Components,
         starts: &Starts<'_>,
         process: EntryId,
         method: MethodId,
