@@ -3,7 +3,7 @@
 //! methods return.
 
 use classfile::Type;
-use location::{ClassName, MethodName};
+use location::{ClassName, MethodName, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -25,78 +25,70 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     let methods: Vec<MethodId> = program.methods().collect();
     let made_in =
         |method: MethodId| calls.mentions[method.index()].calls.iter().filter_map(|(_, call)| makers.get(call));
-    let mut given = given(program, calls, &makers, &methods);
-    let classes: FxHashSet<ClassName> = makers.values().copied().collect();
-    let classes = &classes;
-    let holders = |methods: &[MethodId], given: &[bool]| -> FxHashSet<FieldId> {
+    let kinds = &Kinds::of(program, calls, &makers);
+    let mut given = given(program, calls, &makers, kinds, &methods);
+    let holders = |methods: &[MethodId], given: &[bool]| -> Vec<FieldId> {
         let held = methods.par_iter().flat_map_iter(|method| {
             let made: Vec<ClassName> = made_in(*method).copied().collect();
             let is_given = given[method.index()];
-            let written = if made.is_empty() && !is_given { &[][..] } else { calls.writes(*method) };
-            let fits = move |of: ClassName| {
-                made.iter().any(|made| program.is_subtype(*made, of))
-                    || is_given
-                        && of != program.roots.object
-                        && classes.iter().any(|made| program.is_subtype(*made, of))
+            let written = if made.is_empty() && !is_given { &[][..] } else { calls.touched.writes(*method) };
+            let holds = |made: &[ClassName], descriptor: Symbol| {
+                let kind = classfile::parse_field(program.names.text(descriptor), &program.names);
+                matches!(kind, Some(Type::Reference(of)) if made.iter().any(|made| program.is_subtype(*made, of)))
             };
-            written.iter().filter_map(move |field| {
-                let kind = classfile::parse_field(program.names.text(field.descriptor), &program.names);
-                matches!(kind, Some(Type::Reference(class)) if fits(class)).then(|| program.resolve_field(*field))?
+            written.iter().copied().filter(move |field| {
+                let descriptor = program.field(*field).descriptor;
+                is_given && kinds.held_as.contains(&descriptor) || !made.is_empty() && holds(&made, descriptor)
             })
         });
         held.collect()
     };
-    let mut known = holders(&methods, &given);
+    let mut known = vec![false; program.class_of_field.len()];
+    holders(&methods, &given).iter().for_each(|field| known[field.0 as usize] = true);
     // What is in a field is handed on to objects that are made, and from there perhaps once more.
-    let types = above(program, calls, classes);
     for _ in 0..MAX_HANDED_ON {
-        let reads = |method: &&MethodId| {
-            calls
-                .reads(**method)
-                .iter()
-                .any(|field| program.resolve_field(*field).is_some_and(|id| known.contains(&id)))
-        };
         let takes = |method: &MethodId| {
             program.method(*method).name == program.roots.constructor
+                && !given[method.index()]
                 && program.is_checked(program.class_of(*method))
-                && takes_one(program, &types, *method)
+                && kinds.takes_one(program, program.method(*method).descriptor)
         };
-        let reading = methods.par_iter().filter(reads);
-        let handed: Vec<MethodId> =
+        let reading = methods.par_iter().filter(|method| reads_one(calls, &known, **method));
+        let mut handed: Vec<MethodId> =
             reading.flat_map_iter(|method| calls.callees(*method).iter().copied().filter(takes)).collect();
-        let mut handed: Vec<MethodId> = handed.into_iter().filter(|method| !given[method.index()]).collect();
         handed.sort_unstable();
         handed.dedup();
         if handed.is_empty() {
             break;
         }
         handed.iter().for_each(|method| given[method.index()] = true);
-        known.extend(holders(&handed, &given));
+        holders(&handed, &given).iter().for_each(|field| known[field.0 as usize] = true);
     }
-    let holders = known;
-    let holds = |method: MethodId| {
-        made_in(method).next().is_some()
-            || calls
-                .reads(method)
-                .iter()
-                .any(|field| program.resolve_field(*field).is_some_and(|id| holders.contains(&id)))
-    };
+    let holds = |method: MethodId| reads_one(calls, &known, method) || made_in(method).next().is_some();
     let mut behind = vec![false; count];
     let found: Vec<MethodId> = methods.into_par_iter().filter(|method| holds(*method)).collect();
     found.iter().for_each(|method| behind[method.index()] = true);
-    spread(program, calls, &makers, found, &mut behind);
-    hand_down(program, calls, classes, &mut behind);
+    spread(program, calls, kinds, found, &mut behind);
+    hand_down(program, calls, kinds, &mut behind);
     behind
 }
 
+/// Whether a method's code reads one of these fields.
+fn reads_one(calls: &Calls, fields: &[bool], method: MethodId) -> bool {
+    calls.touched.reads(method).iter().any(|field| fields[field.0 as usize])
+}
+
 /// Adds the lambdas and methods that may be given such a container: one of their parameters may hold it.
-fn hand_down(program: &Program, calls: &Calls, classes: &FxHashSet<ClassName>, behind: &mut [bool]) {
-    let types = above(program, calls, classes);
+fn hand_down(program: &Program, calls: &Calls, kinds: &Kinds<'_>, behind: &mut [bool]) {
+    let mut known: FxHashMap<Symbol, bool> = FxHashMap::default();
     let mut pending: Vec<MethodId> = program.methods().filter(|method| behind[method.index()]).collect();
     while let Some(method) = pending.pop() {
         for callee in calls.callees(method) {
-            let is_own = program.is_checked(program.class_of(*callee));
-            if is_own && !behind[callee.index()] && takes_one(program, &types, *callee) {
+            if behind[callee.index()] || !program.is_checked(program.class_of(*callee)) {
+                continue;
+            }
+            let descriptor = program.method(*callee).descriptor;
+            if *known.entry(descriptor).or_insert_with(|| kinds.takes_one(program, descriptor)) {
                 behind[callee.index()] = true;
                 pending.push(*callee);
             }
@@ -104,20 +96,36 @@ fn hand_down(program: &Program, calls: &Calls, classes: &FxHashSet<ClassName>, b
     }
 }
 
-/// What such containers may be declared as, as descriptors have it.
-fn above(program: &Program, calls: &Calls, classes: &FxHashSet<ClassName>) -> Vec<String> {
-    let above: FxHashSet<ClassName> =
-        classes.iter().flat_map(|class| linearize(*class, &mut supertypes(program))).collect();
-    let is_modelled =
-        |class: &ClassName| *class != program.roots.object && !calls.models.ancestry(*class, &mut |_, _| {}).is_empty();
-    above.into_iter().filter(is_modelled).map(|class| format!("L{};", program.names.text(class.0))).collect()
+/// What such containers may be declared as.
+struct Kinds<'p> {
+    /// Their classes, and all above.
+    ancestors: FxHashSet<ClassName>,
+    /// The same as descriptors of fields have it, but for any object.
+    held_as: FxHashSet<Symbol>,
+    /// Those of which the library says something.
+    modelled: FxHashSet<&'p str>,
 }
 
-/// Whether a method takes one of these types.
-fn takes_one(program: &Program, types: &[String], method: MethodId) -> bool {
-    let descriptor = program.names.text(program.method(method).descriptor);
-    let parameters = descriptor.split(')').next().unwrap_or_default();
-    types.iter().any(|kind| parameters.contains(kind.as_str()))
+impl<'p> Kinds<'p> {
+    fn of(program: &'p Program, calls: &Calls, makers: &FxHashMap<MethodName, ClassName>) -> Kinds<'p> {
+        let classes: FxHashSet<ClassName> = makers.values().copied().collect();
+        let ancestors: FxHashSet<ClassName> =
+            classes.into_iter().flat_map(|class| linearize(class, &mut supertypes(program))).collect();
+        let but_object = || ancestors.iter().filter(|class| **class != program.roots.object);
+        let names = &program.names;
+        let is_modelled = |class: &&ClassName| !calls.models.ancestry(**class, &mut |_, _| {}).is_empty();
+        Kinds {
+            held_as: but_object().filter_map(|class| names.lookup(&format!("L{};", names.text(class.0)))).collect(),
+            modelled: but_object().filter(is_modelled).map(|class| names.text(class.0)).collect(),
+            ancestors,
+        }
+    }
+
+    /// Whether a method takes one of those of which the library says something.
+    fn takes_one(&self, program: &Program, descriptor: Symbol) -> bool {
+        let parameters = program.names.text(descriptor).split(')').next().unwrap_or_default();
+        classfile::classes_in(parameters).any(|class| self.modelled.contains(class))
+    }
 }
 
 /// By method: whether it gets one from a call, or is a constructor that one is given to.
@@ -125,13 +133,14 @@ fn given(
     program: &Program,
     calls: &Calls,
     makers: &FxHashMap<MethodName, ClassName>,
+    kinds: &Kinds<'_>,
     methods: &[MethodId],
 ) -> Vec<bool> {
     let mut given = vec![false; program.known_method_count()];
     let makes =
         |method: &MethodId| calls.mentions[method.index()].calls.iter().any(|(_, call)| makers.contains_key(call));
     let making: Vec<MethodId> = methods.par_iter().copied().filter(makes).collect();
-    spread(program, calls, makers, making.clone(), &mut given);
+    spread(program, calls, kinds, making.clone(), &mut given);
     let got = methods.iter().copied().filter(|method| given[method.index()]).collect::<Vec<_>>();
     for caller in making.into_iter().chain(got) {
         for callee in calls.callees(caller) {
@@ -174,17 +183,8 @@ fn returned(program: &Program, method: MethodName) -> Option<ClassName> {
 }
 
 /// Adds the callers of methods that may return such a container.
-fn spread(
-    program: &Program,
-    calls: &Calls,
-    makers: &FxHashMap<MethodName, ClassName>,
-    found: Vec<MethodId>,
-    behind: &mut [bool],
-) {
-    let classes: FxHashSet<ClassName> = makers.values().copied().collect();
-    let ancestors: FxHashSet<ClassName> =
-        classes.into_iter().flat_map(|class| linearize(class, &mut supertypes(program))).collect();
-    let object = program.names.class("java/lang/Object");
+fn spread(program: &Program, calls: &Calls, kinds: &Kinds<'_>, found: Vec<MethodId>, behind: &mut [bool]) {
+    let object = program.roots.object;
     let mut returns = vec![false; behind.len()];
     let mut pending = found;
     let mut is_first = true;
@@ -193,7 +193,8 @@ fn spread(
         for method in pending {
             let result = returned(program, program.method_name(method));
             // What is handed on as any object is followed one call up and no further.
-            let may_return = result.is_some_and(|class| ancestors.contains(&class) && (is_first || class != object));
+            let may_return =
+                result.is_some_and(|class| kinds.ancestors.contains(&class) && (is_first || class != object));
             if may_return && !std::mem::replace(&mut returns[method.index()], true) {
                 next.extend(calls.callers(method).iter().copied());
             }

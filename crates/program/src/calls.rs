@@ -16,6 +16,7 @@ use crate::behind::behind_interfaces;
 use crate::class::{ClassId, Mentions, MethodId, Program};
 use crate::hierarchy::Hierarchy;
 use crate::model::{self, CallModel, Models};
+use crate::touched::Touched;
 
 /// More targets than this are [`Targets::Many`].
 pub const MAX_TARGETS: usize = 8;
@@ -64,17 +65,33 @@ pub struct Calls {
     callees: Edges,
     /// By method: its calls that have many targets, each once.
     many: Vec<Box<[MethodName]>>,
-    /// What the calls that the program's code has may run.
-    resolved: FxHashMap<(CallKind, MethodName), Targets>,
+    /// The calls that the program's code has.
+    numbered: Numbered,
+    /// By number of a call: what it may run, and what the library says of it.
+    targets: Vec<Targets>,
+    said: Vec<Said>,
     /// By method that the program's code calls: what the library says of it, if anything.
     pub(crate) modelled: FxHashMap<MethodName, Option<Box<CallModel>>>,
     /// By method: whether what it calls by an interface may synchronize itself.
     behind: Vec<bool>,
+    pub(crate) touched: Touched,
+}
+
+/// What the library says of a call, as far as it is asked of all calls.
+#[derive(Clone, Copy)]
+struct Said {
+    /// The object surely synchronizes itself.
+    is_section: bool,
+    /// It is touched by an interface, behind which may be one that does.
+    is_by_interface: bool,
 }
 
 impl Calls {
     pub fn of(program: &Program, kind: CallGraph) -> Calls {
-        let (hierarchy, numbered) = rayon::join(|| Hierarchy::of(program), || Numbered::of(&program.mentions));
+        let (numbered, (hierarchy, touched)) = rayon::join(
+            || Numbered::of(&program.mentions),
+            || rayon::join(|| Hierarchy::of(program), || Touched::of(program)),
+        );
         let mut calls = Calls {
             hierarchy,
             models: Models::new(&program.names),
@@ -84,19 +101,22 @@ impl Calls {
             callers: Edges::default(),
             callees: Edges::default(),
             many: Vec::new(),
-            resolved: FxHashMap::default(),
+            numbered,
+            targets: Vec::new(),
+            said: Vec::new(),
             modelled: FxHashMap::default(),
             behind: Vec::new(),
+            touched,
         };
-        calls.connect(program, numbered);
+        calls.connect(program);
         calls.behind = behind_interfaces(program, &calls);
         calls
     }
 
     /// The methods that a call may run.
     pub fn targets(&self, program: &Program, kind: CallKind, method: MethodName) -> Targets {
-        match self.resolved.get(&(kind, method)) {
-            Some(known) => known.clone(),
+        match self.numbered.by_call.get(&(kind, method)) {
+            Some(number) => self.targets[*number as usize].clone(),
             None => self.resolve(program, kind, method),
         }
     }
@@ -129,9 +149,9 @@ impl Calls {
         Targets::Known(found.into_iter().collect())
     }
 
-    /// Each call that the program's code has, once, in no order.
+    /// Each call that the program's code has, once.
     pub fn distinct(&self) -> impl ParallelIterator<Item = (CallKind, MethodName, &[MethodId])> {
-        self.resolved.par_iter().map(|((kind, method), targets)| (*kind, *method, targets.known()))
+        self.numbered.list.par_iter().zip(&self.targets).map(|((kind, method), to)| (*kind, *method, to.known()))
     }
 
     /// The calls of a method's own code that have many targets.
@@ -146,29 +166,25 @@ impl Calls {
 
     /// Whether a method calls an operation of a library object that synchronizes itself, or may: behind an interface
     /// like `Map` can be anything.
-    pub(crate) fn has_library_section(&self, program: &Program, method: MethodId) -> bool {
-        self.library_sections(program, method) > 0
+    pub(crate) fn has_library_section(&self, method: MethodId) -> bool {
+        self.library_sections(method) > 0
     }
 
     /// How many such operations a method calls.
-    pub(crate) fn library_sections(&self, program: &Program, method: MethodId) -> usize {
-        let is_section = |(kind, called): &&(CallKind, MethodName)| {
-            self.model(program, *called, called.class).is_some_and(|model| {
-                model.section != model::Section::None
-                    || (*kind == CallKind::Interface
-                        && model.access != model::Access::None
-                        && self.is_behind_interface(method))
-            })
-        };
-        self.mentions[method.index()].calls.iter().filter(is_section).count()
+    pub(crate) fn library_sections(&self, method: MethodId) -> usize {
+        let is_behind = self.is_behind_interface(method);
+        self.said(method).filter(|said| said.is_section || said.is_by_interface && is_behind).count()
     }
 
     /// Whether a method touches a library object by an interface.
-    pub(crate) fn uses_library(&self, program: &Program, method: MethodId) -> bool {
-        self.mentions[method.index()].calls.iter().any(|(kind, called)| {
-            *kind == CallKind::Interface
-                && self.model(program, *called, called.class).is_some_and(|model| model.access != model::Access::None)
-        })
+    pub(crate) fn uses_library(&self, method: MethodId) -> bool {
+        self.said(method).any(|said| said.is_by_interface)
+    }
+
+    /// What the library says of the calls of a method's own code.
+    fn said(&self, method: MethodId) -> impl Iterator<Item = Said> {
+        let count = self.mentions[method.index()].calls.len();
+        self.numbered.of_method(method.index(), count).iter().map(|call| self.said[*call as usize])
     }
 
     /// Whether what a method calls by an interface may be a library object that synchronizes itself.
@@ -267,42 +283,56 @@ impl Calls {
         self.kind == CallGraph::Hierarchy || header.access.is_public() || self.made.contains(&header.name)
     }
 
-    fn connect(&mut self, program: &Program, numbered: Numbered) {
-        let Numbered { list, numbers, starts } = numbered;
-        let targets: Vec<Targets> =
-            list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect();
-        let mut called: FxHashSet<MethodName> = FxHashSet::default();
-        let called: Vec<MethodName> =
-            list.iter().map(|(_, method)| *method).filter(|method| called.insert(*method)).collect();
-        self.modelled = called
-            .into_par_iter()
-            .map(|method| (method, self.look_up_model(program, method, method.class).map(Box::new)))
-            .collect::<Vec<_>>()
-            .into_iter()
-            .collect();
-        let callees = self.mentions.par_iter().zip(&starts).map(|(mentions, start)| {
-            let calls = &numbers[*start..*start + mentions.calls.len()];
+    fn connect(&mut self, program: &Program) {
+        let list = &self.numbered.list;
+        let (targets, modelled) = rayon::join(
+            || list.par_iter().map(|(kind, method)| self.resolve(program, *kind, *method)).collect::<Vec<Targets>>(),
+            || self.look_up_models(program),
+        );
+        (self.targets, self.modelled) = (targets, modelled);
+        let said = |(kind, method): &(CallKind, MethodName)| {
+            let model = self.modelled.get(method).and_then(Option::as_ref);
+            let is_access = model.is_some_and(|model| model.access != model::Access::None);
+            Said {
+                is_section: model.is_some_and(|model| model.section != model::Section::None),
+                is_by_interface: is_access && *kind == CallKind::Interface,
+            }
+        };
+        self.said = self.numbered.list.par_iter().map(said).collect();
+        let callees = self.mentions.par_iter().enumerate().map(|(index, mentions)| {
+            let calls = self.numbered.of_method(index, mentions.calls.len());
             let mut own: Vec<MethodId> =
-                calls.iter().flat_map(|call| targets[*call as usize].known()).copied().collect();
+                calls.iter().flat_map(|call| self.targets[*call as usize].known()).copied().collect();
             own.extend(mentions.lambdas.iter().filter_map(|lambda| self.hierarchy.resolve_name(program, *lambda)));
             let referred = mentions.lambdas.iter().map(|lambda| self.lambda_targets(program, *lambda));
             own.extend(referred.flat_map(|targets| targets.known().to_vec()));
             own.sort_unstable();
             own.dedup();
             let numbered = calls.iter().zip(&mentions.calls);
-            let many = numbered.filter(|(call, _)| targets[**call as usize] == Targets::Many);
+            let many = numbered.filter(|(call, _)| self.targets[**call as usize] == Targets::Many);
             (own, many.map(|(_, (_, called))| *called).collect())
         });
         let (callees, many): (Vec<Vec<MethodId>>, Vec<Box<[MethodName]>>) = callees.unzip();
         self.many = many;
-        self.callers = Edges::reversed(&callees);
-        self.callees = Edges::of_lists(&callees);
-        self.resolved = list.into_iter().zip(targets).collect();
+        (self.callers, self.callees) = rayon::join(|| Edges::reversed(&callees), || Edges::of_lists(&callees));
+    }
+
+    /// What the library says of each method that is called.
+    fn look_up_models(&self, program: &Program) -> FxHashMap<MethodName, Option<Box<CallModel>>> {
+        let mut called: FxHashSet<MethodName> = FxHashSet::default();
+        let list = self.numbered.list.iter().map(|(_, method)| *method);
+        let called: Vec<MethodName> = list.filter(|method| called.insert(*method)).collect();
+        let models: Vec<(MethodName, Option<Box<CallModel>>)> = called
+            .into_par_iter()
+            .map(|method| (method, self.look_up_model(program, method, method.class).map(Box::new)))
+            .collect();
+        models.into_iter().collect()
     }
 }
 
 /// The calls of all methods, by number.
 struct Numbered {
+    by_call: FxHashMap<(CallKind, MethodName), u32>,
     /// Each call once.
     list: Vec<(CallKind, MethodName)>,
     /// The numbers of the calls, method by method; and where those of each method begin.
@@ -313,19 +343,25 @@ struct Numbered {
 impl Numbered {
     fn of(mentions: &[Mentions]) -> Numbered {
         let count = mentions.iter().map(|mentions| mentions.calls.len()).sum();
-        let mut distinct: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
+        let mut by_call: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
         let mut list = Vec::new();
         let (mut numbers, mut starts) = (Vec::with_capacity(count), Vec::with_capacity(mentions.len()));
         for mentions in mentions {
             starts.push(numbers.len());
             numbers.extend(mentions.calls.iter().map(|call| {
-                *distinct.entry(*call).or_insert_with(|| {
+                *by_call.entry(*call).or_insert_with(|| {
                     list.push(*call);
                     list.len() as u32 - 1
                 })
             }));
         }
-        Numbered { list, numbers, starts }
+        Numbered { by_call, list, numbers, starts }
+    }
+
+    /// The numbers of a method's calls, of which there are so many.
+    fn of_method(&self, index: usize, count: usize) -> &[u32] {
+        let start = self.starts[index];
+        &self.numbers[start..start + count]
     }
 }
 

@@ -10,6 +10,7 @@ pub mod sharing;
 mod summarised;
 pub mod summary;
 pub mod thread;
+mod touched;
 
 mod annotation;
 mod apart;

@@ -1,15 +1,14 @@
 //! Which methods are summarised: those that have to do with sections, and of a large program those alone that may have what
 //! is told of it.
 
-use std::collections::BTreeSet;
-
 use classfile::CallKind;
 use location::FieldName;
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::atomic::atomic_methods;
 use crate::calls::Calls;
-use crate::class::{ClassId, MethodId, Program};
+use crate::class::{ClassId, FieldId, MethodId, Program};
 
 /// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
 /// that keeps to [`MAX_METHODS`] counts, so that very large programs are looked at less deeply, and not for hours; all
@@ -37,12 +36,13 @@ impl Summarised {
         let atomic = atomic_methods(program, calls, marked);
         let has_section = |method: &MethodId| {
             program.may_lock(*method)
-                || calls.has_library_section(program, *method)
+                || calls.has_library_section(*method)
                 || atomic.contains(method)
-                || calls.mentions[method.index()].writes.iter().any(|field| program.is_volatile_field(*field))
-                || calls.mentions[method.index()].reads.iter().any(|field| program.is_replaced_whole(*field))
+                || calls.touched.writes(*method).iter().any(|field| program.field(*field).access.is_volatile())
+                || calls.touched.reads(*method).iter().any(|field| program.is_field_replaced_whole(*field))
         };
-        let sections: Vec<MethodId> = program.methods().filter(has_section).collect();
+        let methods: Vec<MethodId> = program.methods().collect();
+        let sections: Vec<MethodId> = methods.into_par_iter().filter(has_section).collect();
         let count = program.known_method_count();
         let from = |methods: &[MethodId]| {
             let mut reached = vec![false; count];
@@ -66,7 +66,7 @@ impl Summarised {
         if is_narrow {
             let leads = from(&above);
             let is_home = |method: &MethodId| atomic.contains(method) || may_be_home(program, calls, *method, &leads);
-            let homes: Vec<MethodId> = above.into_iter().filter(is_home).collect();
+            let homes: Vec<MethodId> = above.into_par_iter().filter(is_home).collect();
             let mut narrow = from(&homes);
             // Where no lock is held, what is called counts if it goes to a section itself, or only tells what a field has.
             let tells = |method: MethodId| calls.made_by(method).is_empty() && !calls.reads(method).is_empty();
@@ -100,10 +100,10 @@ fn may_be_home(program: &Program, calls: &Calls, method: MethodId, leads: &[bool
         return waits(method) || calls.callees(method).iter().any(|callee| waits(*callee));
     }
     let callees = calls.callees(method).iter().filter(|callee| leads[callee.index()]).count();
-    let mentions = &calls.mentions[method.index()];
-    let volatiles = |fields: &[FieldName]| fields.iter().filter(|field| program.is_volatile_field(**field)).count();
-    let by_volatiles = volatiles(&mentions.reads) + volatiles(&mentions.writes);
-    let by_library = calls.library_sections(program, method);
+    let volatiles =
+        |fields: &[FieldId]| fields.iter().filter(|field| program.field(**field).access.is_volatile()).count();
+    let by_volatiles = volatiles(calls.touched.reads(method)) + volatiles(calls.touched.writes(method));
+    let by_library = calls.library_sections(method);
     // An operation of a library object may be called twice, a volatile field is named for each of both kinds.
     program.may_lock(method) || by_library > 0 || callees + by_volatiles > 1
 }
@@ -112,12 +112,14 @@ fn may_be_home(program: &Program, calls: &Calls, method: MethodId, leads: &[bool
 fn with_initialisers(program: &Program, calls: &Calls, sections: &[MethodId], reached: &mut [bool]) {
     // What fields hold is told where objects are made.
     let initialisers = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
-    let on_containers =
-        program.methods().filter(|method| reached[method.index()] && calls.uses_library(program, *method));
+    let summarised: Vec<MethodId> = program.methods().filter(|method| reached[method.index()]).collect();
+    let on_containers = summarised.iter().copied().filter(|method| calls.uses_library(*method));
     let asking = sections.iter().copied().chain(on_containers);
-    let mut holders: BTreeSet<ClassId> = asking.map(|method| program.class_of(method)).collect();
-    let summarised = program.methods().filter(|method| reached[method.index()]);
-    holders.extend(summarised.flat_map(|method| receivers(program, calls, method)));
+    let mut holders: Vec<ClassId> =
+        summarised.par_iter().flat_map_iter(|method| receivers(program, calls, *method)).collect();
+    holders.extend(asking.map(|method| program.class_of(method)));
+    holders.sort_unstable();
+    holders.dedup();
     for class in holders {
         for method in program.methods_of(class) {
             reached[method.index()] |= initialisers.contains(&program.method(method).name);

@@ -2,7 +2,7 @@
 
 use location::{ClassName, FieldName};
 
-use crate::class::Program;
+use crate::class::{FieldId, Program};
 use crate::outline::{Name, NameStep, Start};
 
 impl Program {
@@ -16,10 +16,14 @@ impl Program {
 
     /// Whether a field is volatile and holds such an object, which others put in place of the one before.
     pub fn is_replaced_whole(&self, field: FieldName) -> bool {
-        let Some(field) = self.resolve_field(field).map(|field| self.field(field)) else { return false };
-        let descriptor = self.names.text(field.descriptor);
+        self.resolve_field(field).is_some_and(|field| self.is_field_replaced_whole(field))
+    }
+
+    /// The same of a field that is known.
+    pub(crate) fn is_field_replaced_whole(&self, field: FieldId) -> bool {
+        let field = self.field(field);
         field.access.is_volatile()
-            && descriptor
+            && (self.names.text(field.descriptor))
                 .strip_prefix('L')
                 .and_then(|name| name.strip_suffix(';'))
                 .is_some_and(|name| self.is_value_class(self.names.class(name)))
