@@ -168,7 +168,7 @@ impl Captured {
         let Some(body) = calls.hierarchy.resolve_name(program, *method) else { return };
         for (position, argument) in (0u16..).zip(arguments) {
             let Some(own) = program.field_of_parameter(body, position) else { continue };
-            if !holds_something(program, calls, own) {
+            if !holds_something(program, calls, own.descriptor) {
                 continue;
             }
             let [object] = *argument.objects.as_slice() else { continue };
@@ -240,8 +240,8 @@ const MAX_NESTING: usize = 4;
 
 /// Whether the library says something of objects that a field may have, or they are arrays, or may be locks. What never
 /// changes is no variable, and may be a key.
-fn holds_something(program: &Program, calls: &Calls, field: FieldName) -> bool {
-    let kind = classfile::parse_field(program.names.text(field.descriptor), &program.names);
+pub(crate) fn holds_something(program: &Program, calls: &Calls, descriptor: Symbol) -> bool {
+    let kind = classfile::parse_field(program.names.text(descriptor), &program.names);
     let Some(Type::Reference(class)) = kind else { return false };
     let object = program.roots.object;
     let mut above = supertypes(program);

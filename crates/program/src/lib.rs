@@ -30,6 +30,7 @@ mod given;
 mod guard;
 mod held;
 mod hierarchy;
+mod homes;
 mod keyed;
 mod known;
 mod latch;

@@ -9,6 +9,8 @@ use rustc_hash::FxHashSet;
 use crate::atomic::atomic_methods;
 use crate::calls::Calls;
 use crate::class::{ClassId, FieldId, MethodId, Program};
+use crate::homes::Homes;
+use crate::outlines::OutlineCache;
 
 /// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
 /// that keeps to [`MAX_METHODS`] counts, so that very large programs are looked at less deeply, and not for hours; all
@@ -19,20 +21,34 @@ const MAX_METHODS: usize = 40_000;
 
 /// Which methods the whole program has summaries of.
 pub(crate) struct Summarised {
-    /// Methods that are taken to be atomic.
-    pub(crate) atomic: Vec<MethodId>,
     /// By method: whether it matters.
     pub(crate) matters: Vec<bool>,
     /// Methods that would matter if more were told: of these outlines are made when somebody asks.
     pub(crate) around: FxHashSet<MethodId>,
 }
 
-impl Summarised {
+/// What is known of them before any code is looked at.
+pub(crate) struct Expected {
+    /// Methods that are taken to be atomic.
+    pub(crate) atomic: Vec<MethodId>,
+    /// By method: whether its outline will be asked for.
+    pub(crate) is_outlined: Vec<bool>,
+    /// Methods that have sections, or lead to one.
+    above: Vec<MethodId>,
+    /// From there, so many calls down count.
+    down: usize,
+    /// By method: whether it matters, if all of the program does.
+    matters: Vec<bool>,
+    /// If only what stands out is going to be told: the methods that may have it.
+    homes: Option<Vec<MethodId>>,
+}
+
+impl Expected {
     /// A method matters if it goes through a section, leads to one, or is called on the way. To write a volatile field is a
     /// section, too, and so is to read one that holds a value of several parts.
     ///
     /// If only what stands out is going to be told (`is_narrow`), those matter that may have it, and what they call.
-    pub(crate) fn of(program: &Program, calls: &Calls, marked: &[String], is_narrow: bool) -> Summarised {
+    pub(crate) fn of(program: &Program, calls: &Calls, marked: &[String], is_narrow: bool) -> Expected {
         let atomic = atomic_methods(program, calls, marked);
         let has_section = |method: &MethodId| {
             program.may_lock(*method)
@@ -43,16 +59,10 @@ impl Summarised {
         };
         let methods: Vec<MethodId> = program.methods().collect();
         let sections: Vec<MethodId> = methods.into_par_iter().filter(has_section).collect();
-        let count = program.known_method_count();
-        let from = |methods: &[MethodId]| {
-            let mut reached = vec![false; count];
-            methods.iter().for_each(|method| reached[method.index()] = true);
-            reached
-        };
         let (mut above, mut matters) = (Vec::new(), Vec::new());
         let mut down = 0;
         for reach in REACHES {
-            let mut reached = from(&sections);
+            let mut reached = marked_in(program, &sections);
             spread(&mut reached, sections.clone(), reach.0, |method| calls.callers(method));
             above = program.methods().filter(|method| reached[method.index()]).collect();
             matters = reached;
@@ -62,28 +72,52 @@ impl Summarised {
                 break;
             }
         }
-        let mut around = FxHashSet::default();
-        if is_narrow {
-            let leads = from(&above);
-            let is_home = |method: &MethodId| atomic.contains(method) || may_be_home(program, calls, *method, &leads);
-            let homes: Vec<MethodId> = above.into_par_iter().filter(is_home).collect();
-            let mut narrow = from(&homes);
-            // Where no lock is held, what is called counts if it goes to a section itself, or only tells what a field has.
-            let tells = |method: MethodId| calls.made_by(method).is_empty() && !calls.reads(method).is_empty();
-            let (locking, others): (Vec<_>, Vec<_>) = homes.into_iter().partition(|home| program.may_lock(*home));
-            spread(&mut narrow, locking, down, |method| calls.callees(method));
-            let led = others.iter().flat_map(|home| calls.callees(*home)).copied();
-            let led: Vec<MethodId> =
-                led.filter(|callee| (leads[callee.index()] || tells(*callee)) && !narrow[callee.index()]).collect();
-            led.iter().for_each(|method| narrow[method.index()] = true);
-            spread(&mut narrow, led, down.saturating_sub(1), |method| calls.callees(method));
-            around.extend(program.methods().filter(|method| matters[method.index()] && !narrow[method.index()]));
-            matters = narrow;
+        if !is_narrow {
+            with_initialisers(program, calls, &sections, &mut matters);
+            let is_outlined = matters.clone();
+            return Expected { atomic, is_outlined, above, down, matters, homes: None };
         }
-        with_initialisers(program, calls, &sections, &mut matters);
-        around.retain(|method| !matters[method.index()]);
-        Summarised { atomic, matters, around }
+        let leads = marked_in(program, &above);
+        let is_home = |method: &MethodId| atomic.contains(method) || may_be_home(program, calls, *method, &leads);
+        let homes: Vec<MethodId> = above.par_iter().copied().filter(is_home).collect();
+        let is_outlined = marked_in(program, &homes);
+        Expected { atomic, is_outlined, above, down, matters, homes: Some(homes) }
     }
+
+    /// Which methods are summarised, by what the outlines of those tell that may have what is told.
+    pub(crate) fn settled(&self, program: &Program, calls: &Calls, outlines: &OutlineCache) -> Summarised {
+        let Some(homes) = &self.homes else {
+            return Summarised { matters: self.matters.clone(), around: FxHashSet::default() };
+        };
+        outlines.make(program, |method| self.is_outlined[method.index()]);
+        let leads = marked_in(program, &self.above);
+        let asked = Homes::new(program, calls, &leads);
+        let is_home = |home: &MethodId| {
+            self.atomic.contains(home) || outlines.made(*home).is_some_and(|outline| asked.may_be(*home, outline))
+        };
+        let homes: Vec<MethodId> = homes.par_iter().copied().filter(is_home).collect();
+        let mut matters = marked_in(program, &homes);
+        // Where no lock is held, what is called counts if it goes to a section itself, or only tells what a field has.
+        let tells = |method: MethodId| calls.made_by(method).is_empty() && !calls.reads(method).is_empty();
+        let (locking, others): (Vec<_>, Vec<_>) = homes.iter().copied().partition(|home| program.may_lock(*home));
+        spread(&mut matters, locking, self.down, |method| calls.callees(method));
+        let led = others.iter().flat_map(|home| calls.callees(*home)).copied();
+        let led: Vec<MethodId> =
+            led.filter(|callee| (leads[callee.index()] || tells(*callee)) && !matters[callee.index()]).collect();
+        led.iter().for_each(|method| matters[method.index()] = true);
+        spread(&mut matters, led, self.down.saturating_sub(1), |method| calls.callees(method));
+        with_initialisers(program, calls, &homes, &mut matters);
+        let is_around = |method: &MethodId| self.matters[method.index()] && !matters[method.index()];
+        let around = program.methods().filter(is_around).collect();
+        Summarised { matters, around }
+    }
+}
+
+/// By method: whether it is among these.
+fn marked_in(program: &Program, methods: &[MethodId]) -> Vec<bool> {
+    let mut marked = vec![false; program.known_method_count()];
+    methods.iter().for_each(|method| marked[method.index()] = true);
+    marked
 }
 
 /// Whether two steps of a method may be in two sections, with neither lock held over both: what is `synchronized` from its

@@ -19,7 +19,7 @@ use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
 use crate::sharing::{Answers, Sharings};
 use crate::sole::Sole;
-use crate::summarised::Summarised;
+use crate::summarised::{Expected, Summarised};
 use crate::summary::{Extent, Scope, Summaries};
 use crate::thread::{Threads, World};
 use crate::variable::Variables;
@@ -64,6 +64,7 @@ pub struct Ground<'p> {
     pub(crate) signals: OnceLock<Signals>,
     /// Of two methods: whether calls lead from the first to the second, where that was asked.
     pub(crate) reaching: Mutex<FxHashMap<(MethodId, MethodId), bool>>,
+    expected: OnceLock<Expected>,
     summarised: OnceLock<Summarised>,
 }
 
@@ -81,6 +82,7 @@ impl<'p> Ground<'p> {
             answers: Answers::new(program),
             signals: OnceLock::new(),
             reaching: Mutex::default(),
+            expected: OnceLock::new(),
             summarised: OnceLock::new(),
         }
     }
@@ -122,15 +124,19 @@ impl<'p> Ground<'p> {
     /// Finds out which methods will be summarised. Whoever looks at code before that leaves their outlines behind. If only
     /// what stands out is going to be told (`is_narrow`), those are left out that have no part in it.
     pub fn expect_summaries(&self, is_narrow: bool) {
-        self.summarised.get_or_init(|| self.to_summarise(is_narrow));
+        self.expected.get_or_init(|| self.to_expect(is_narrow));
+    }
+
+    fn expected(&self) -> &Expected {
+        self.expected.get_or_init(|| self.to_expect(false))
+    }
+
+    fn to_expect(&self, is_narrow: bool) -> Expected {
+        Expected::of(self.program, &self.calls, &self.settings.atomic, is_narrow)
     }
 
     fn summarised(&self) -> &Summarised {
-        self.summarised.get_or_init(|| self.to_summarise(false))
-    }
-
-    fn to_summarise(&self, is_narrow: bool) -> Summarised {
-        Summarised::of(self.program, &self.calls, &self.settings.atomic, is_narrow)
+        self.summarised.get_or_init(|| self.expected().settled(self.program, &self.calls, &self.outlines))
     }
 
     /// As [`Program::visit_bodies`]. Outlines that are expected to be asked for are made on the way: reading and
@@ -141,7 +147,7 @@ impl<'p> Ground<'p> {
         visit: impl Fn(MethodId, Body) -> R + Sync,
     ) -> Vec<Result<R, Unreadable>> {
         let is_expected = |method: MethodId| {
-            let expected = self.summarised.get().is_some_and(|summarised| summarised.matters[method.index()]);
+            let expected = self.expected.get().is_some_and(|expected| expected.is_outlined[method.index()]);
             expected && self.outlines.made(method).is_none()
         };
         self.program.visit_bodies(wanted, |method, body| {
@@ -201,7 +207,8 @@ impl<'p> Whole<'p> {
     }
 
     pub fn on(ground: Arc<Ground<'p>>) -> Whole<'p> {
-        let Summarised { atomic, matters, around } = ground.summarised();
+        let Summarised { matters, around } = ground.summarised();
+        let atomic = &ground.expected().atomic;
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
         let scope = Scope { atomic, extent: ground.extent(), around: around.clone() };
         let is_wanted = |method: MethodId| matters[method.index()];
