@@ -47,7 +47,6 @@ mod section;
 mod show;
 mod sign;
 mod sole;
-mod texts;
 mod turns;
 mod values;
 mod variable;
