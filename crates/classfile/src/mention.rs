@@ -2,32 +2,34 @@
 //!
 //! Annotations are left out: they can be read without their classes.
 
+use location::{ClassName, Names, Symbol};
+
 use crate::Class;
 use crate::constants::{CLASS, METHOD_TYPE, NAME_AND_TYPE, number};
-use crate::text::text;
 
 /// A place where a class names others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mention<'t> {
+pub enum Mention {
     /// A class by binary name, or an array by descriptor.
-    Class(&'t str),
+    Class(ClassName),
     /// The type of a field or method.
-    Descriptor(&'t str),
+    Descriptor(Symbol),
 }
 
 impl Class<'_> {
     /// Tells every class constant, and the descriptor of every member that the constant pool refers to; the same may be
     /// told several times. Members that the class declares are in its header. What is damaged names nothing.
-    pub fn mentions(&self, mut visit: impl FnMut(Mention<'_>)) {
+    pub fn mentions(&self, names: &Names, mut visit: impl FnMut(Mention)) {
+        let pool = self.pool(names);
         for (tag, content) in self.constants().all() {
-            let (at, mention): (_, fn(&str) -> Mention<'_>) = match tag {
-                CLASS => (0, |text| Mention::Class(text)),
-                NAME_AND_TYPE => (2, |text| Mention::Descriptor(text)),
-                METHOD_TYPE => (0, |text| Mention::Descriptor(text)),
+            let (at, mention): (_, fn(Symbol) -> Mention) = match tag {
+                CLASS => (0, |symbol| Mention::Class(ClassName(symbol))),
+                NAME_AND_TYPE => (2, Mention::Descriptor),
+                METHOD_TYPE => (0, Mention::Descriptor),
                 _ => continue,
             };
-            if let Some(found) = number(content, at).and_then(|index| self.constants().utf8(index)) {
-                visit(mention(&text(found)));
+            if let Some(found) = number(content, at).and_then(|index| pool.utf8(index).ok()) {
+                visit(mention(found));
             }
         }
     }

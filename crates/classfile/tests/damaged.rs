@@ -26,7 +26,7 @@ fn exercise(bytes: &[u8]) -> Result<(), Error> {
         },
     );
     let _ = class.references(&names, |_, _| {});
-    class.mentions(|_| {});
+    class.mentions(&names, |_| {});
     let _ = class.module();
     result
 }

@@ -166,7 +166,7 @@ fn run<'p>(
         Check::Whole(_) | Check::Narrow { .. } => None,
     });
     let begun: Vec<Rest<'_>> = begun.collect();
-    // Neither keeps all cores busy all the time. Making summaries asks for no threads, which the others may be finding.
+    // Neither keeps all cores busy all the time. Both ask for threads: whoever has begun above has found them.
     let (checked, made) = rayon::join(
         || begun.into_iter().map(|rest| rest()).collect::<Vec<_>>(),
         || needs_whole.then(|| Whole::on(ground.clone())),

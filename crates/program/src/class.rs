@@ -53,10 +53,10 @@ pub(crate) struct ClassEntry {
 /// What a method's code names, each thing once.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mentions {
-    pub(crate) calls: Vec<(CallKind, MethodName)>,
-    pub(crate) lambdas: Vec<MethodName>,
-    pub(crate) reads: Vec<FieldName>,
-    pub(crate) writes: Vec<FieldName>,
+    pub(crate) calls: Box<[(CallKind, MethodName)]>,
+    pub(crate) lambdas: Box<[MethodName]>,
+    pub(crate) reads: Box<[FieldName]>,
+    pub(crate) writes: Box<[FieldName]>,
 }
 
 /// A method whose code could not be translated.

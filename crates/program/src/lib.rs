@@ -48,7 +48,6 @@ mod section;
 mod show;
 mod sign;
 mod sole;
-mod texts;
 mod turns;
 mod values;
 mod variable;

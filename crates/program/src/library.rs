@@ -43,13 +43,15 @@ impl Library {
 
 /// What the library says of each method that is named and is no code of the program.
 fn models(program: &Program, calls: &Calls) -> FxHashMap<MethodName, CallModel> {
-    let mut named: FxHashSet<MethodName> = calls.modelled.keys().copied().collect();
-    named.extend(calls.mentions.iter().flat_map(|mentions| &mentions.lambdas));
-    let models: Vec<(MethodName, CallModel)> = named
-        .into_par_iter()
-        .filter(|method| !is_own_code(program, calls, *method))
-        .filter_map(|method| Some((method, calls.model(program, method, method.class)?)))
-        .collect();
+    let lambdas = calls.mentions.iter().flat_map(|mentions| &mentions.lambdas);
+    let others: FxHashSet<MethodName> =
+        lambdas.filter(|lambda| !calls.modelled.contains_key(lambda)).copied().collect();
+    let called = calls.modelled.par_iter().filter_map(|(method, model)| Some((*method, **model.as_ref()?)));
+    let others =
+        others.into_par_iter().filter_map(|method| Some((method, calls.model(program, method, method.class)?)));
+    // Of few methods the library says anything, so whose code it is comes last.
+    let models: Vec<(MethodName, CallModel)> =
+        called.chain(others).filter(|(method, _)| !is_own_code(program, calls, *method)).collect();
     models.into_iter().collect()
 }
 

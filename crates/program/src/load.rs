@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use classfile::{Class, ClassSource, Error, Header, KnownClass, Mention, Reference, Skipped, classes_in};
-use location::{ClassName, FieldName, Names, Symbol};
+use classfile::{CallKind, Class, ClassSource, Error, Header, KnownClass, Mention, Reference, Skipped, classes_in};
+use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,7 +13,6 @@ use crate::getter::Getters;
 use crate::known::{Known, Platform};
 use crate::lock;
 use crate::own_lock;
-use crate::texts::Texts;
 use crate::wrapper::Wrappers;
 
 impl Program {
@@ -133,7 +132,7 @@ fn read_all(
     names: &Names,
     operations: &FxHashSet<Symbol>,
 ) -> (Vec<Result<ClassEntry, Skipped>>, FxHashSet<ClassName>) {
-    let parts: Vec<(Vec<_>, Vec<_>)> = sources
+    let parts: Vec<(Vec<_>, Mentioned)> = sources
         .into_par_iter()
         .with_min_len(READ_AT_LEAST)
         .fold(
@@ -143,12 +142,12 @@ fn read_all(
                 (classes, mentioned)
             },
         )
-        .map(|(classes, mentioned)| (classes, mentioned.classes.iter().map(|class| names.class(class)).collect()))
         .collect();
-    let (mut classes, mut mentioned) = (Vec::new(), FxHashSet::default());
-    for (more, names) in parts {
+    let mut classes = Vec::with_capacity(parts.iter().map(|(classes, _)| classes.len()).sum());
+    let mut mentioned = FxHashSet::default();
+    for (more, of_these) in parts {
         classes.extend(more);
-        mentioned.extend(names);
+        mentioned.extend(of_these.classes);
     }
     (classes, mentioned)
 }
@@ -198,11 +197,14 @@ fn try_read(
     let header = class.header(names)?;
     let count = header.methods.len();
     let (mut may_lock, mut calls_lock) = (vec![false; count], vec![false; count]);
-    let mut mentions = vec![Mentions::default(); count];
+    let mut mentions = Vec::with_capacity(count);
+    let mut own = Gathering::default();
     let (mut makes, mut broken) = (Vec::new(), Vec::new());
     // What stands before trouble counts as named.
     let _ = class.references(names, |index, reference| {
-        let Some(own) = mentions.get_mut(index) else { return };
+        while mentions.len() < index {
+            mentions.push(own.take());
+        }
         match reference {
             Reference::Call(kind, method) => own.calls.push((kind, method)),
             Reference::Lambda(method) => {
@@ -219,12 +221,10 @@ fn try_read(
             Reference::Trouble => broken.push(index),
         }
     });
-    unique(&mut makes);
-    for (index, own) in mentions.iter_mut().enumerate() {
-        unique(&mut own.calls);
-        unique(&mut own.lambdas);
-        unique(&mut own.reads);
-        unique(&mut own.writes);
+    while mentions.len() < count {
+        mentions.push(own.take());
+    }
+    for (index, own) in mentions.iter().enumerate() {
         // Of code that cannot be decoded nothing is known of locks.
         let is_whole = !broken.contains(&index);
         calls_lock[index] = is_whole && own.calls.iter().any(|(_, called)| operations.contains(&called.name));
@@ -235,11 +235,31 @@ fn try_read(
         mentioned.add(&class, &header, names);
     }
     let known = class.into_known();
-    Ok(Read { header, known, may_lock, calls_lock, mentions, makes })
+    Ok(Read { header, known, may_lock, calls_lock, mentions, makes: take_unique(&mut makes).into_vec() })
 }
 
-/// Keeps the first of equal items. Lists are short but for generated code, which gets a set.
-fn unique<T: Copy + Eq + std::hash::Hash>(items: &mut Vec<T>) {
+/// What a method's code names, as it comes. The lists are used again for the next method.
+#[derive(Default)]
+struct Gathering {
+    calls: Vec<(CallKind, MethodName)>,
+    lambdas: Vec<MethodName>,
+    reads: Vec<FieldName>,
+    writes: Vec<FieldName>,
+}
+
+impl Gathering {
+    fn take(&mut self) -> Mentions {
+        Mentions {
+            calls: take_unique(&mut self.calls),
+            lambdas: take_unique(&mut self.lambdas),
+            reads: take_unique(&mut self.reads),
+            writes: take_unique(&mut self.writes),
+        }
+    }
+}
+
+/// Takes the first of equal items out. Lists are short but for generated code, which gets a set.
+fn take_unique<T: Copy + Eq + std::hash::Hash>(items: &mut Vec<T>) -> Box<[T]> {
     const FEW: usize = 16;
     if items.len() > FEW {
         let mut seen = FxHashSet::default();
@@ -254,41 +274,37 @@ fn unique<T: Copy + Eq + std::hash::Hash>(items: &mut Vec<T>) {
         }
         items.truncate(kept);
     }
-    items.shrink_to_fit();
+    let taken = items.as_slice().into();
+    items.clear();
+    taken
 }
 
 /// Which classes the classes to check name.
 #[derive(Default)]
 struct Mentioned {
-    classes: Texts,
-    /// Descriptors whose classes are among `classes`: those that code uses ...
-    used: Texts,
-    /// ... and those of declared members.
-    declared: FxHashSet<Symbol>,
+    classes: FxHashSet<ClassName>,
+    /// Descriptors whose classes are among `classes`.
+    descriptors: FxHashSet<Symbol>,
 }
 
 impl Mentioned {
     fn add(&mut self, class: &Class<'_>, header: &Header, names: &Names) {
-        class.mentions(|mention| match mention {
-            Mention::Class(array) if array.starts_with('[') => self.add_descriptor(array),
-            Mention::Class(class) => self.add_class(class),
-            Mention::Descriptor(descriptor) => self.add_descriptor(descriptor),
+        class.mentions(names, |mention| match mention {
+            Mention::Class(class) if names.text(class.0).starts_with('[') => self.add_descriptor(class.0, names),
+            Mention::Class(class) => {
+                self.classes.insert(class);
+            }
+            Mention::Descriptor(descriptor) => self.add_descriptor(descriptor, names),
         });
         let fields = header.fields.iter().map(|field| field.descriptor);
         for descriptor in fields.chain(header.methods.iter().map(|method| method.descriptor)) {
-            if self.declared.insert(descriptor) {
-                classes_in(names.text(descriptor)).for_each(|class| self.add_class(class));
-            }
+            self.add_descriptor(descriptor, names);
         }
     }
 
-    fn add_class(&mut self, class: &str) {
-        self.classes.insert(class);
-    }
-
-    fn add_descriptor(&mut self, descriptor: &str) {
-        if self.used.insert(descriptor) {
-            classes_in(descriptor).for_each(|class| self.add_class(class));
+    fn add_descriptor(&mut self, descriptor: Symbol, names: &Names) {
+        if self.descriptors.insert(descriptor) {
+            self.classes.extend(classes_in(names.text(descriptor)).map(|class| names.class(class)));
         }
     }
 }

@@ -7,6 +7,7 @@
 
 use classfile::Constant;
 use location::{FieldName, MethodName};
+use rayon::prelude::*;
 use rustc_hash::FxHashSet;
 
 use crate::class::{ClassId, MethodId, Program};
@@ -33,13 +34,13 @@ struct Flag {
 
 /// The wrappers of such locks.
 pub(crate) fn find(program: &Program) -> Wrappers {
-    let is_waiting = |called: &MethodName| {
-        called.class == program.roots.flag || matches!(program.names.text(called.name), "wait" | "notify" | "notifyAll")
-    };
+    let names = ["wait", "notify", "notifyAll"].map(|name| program.names.intern(name));
+    let is_waiting = |called: &MethodName| called.class == program.roots.flag || names.contains(&called.name);
     let calls = |method: MethodId| program.mentions[method.index()].calls.iter().any(|(_, called)| is_waiting(called));
     // All methods of a class are asked if one may be half of a lock: another one may write the flag.
+    let methods: Vec<MethodId> = program.methods().collect();
     let classes: FxHashSet<ClassId> =
-        program.methods().filter(|method| calls(*method)).map(|method| program.class_of(method)).collect();
+        (methods.into_par_iter()).filter(|method| calls(*method)).map(|method| program.class_of(method)).collect();
     if classes.is_empty() {
         return Wrappers::default();
     }

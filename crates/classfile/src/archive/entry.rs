@@ -23,7 +23,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
         inflater: Decompress::new(false),
         packed: Vec::new(),
-        unpacked: Vec::with_capacity(UNPACKED_KEPT + SLACK),
+        unpacked: vec![0; UNPACKED_KEPT + SLACK],
     });
 }
 
@@ -123,12 +123,7 @@ fn load(data: &dyn ReadAt, entry: &Entry, buffer: &mut Vec<u8>) -> Result<usize,
 }
 
 /// Unpacks the data at the start of `window`; what follows it there is only room for the inflater.
-fn unpack(
-    inflater: &mut Decompress,
-    window: &[u8],
-    entry: &Entry,
-    buffer: &mut Vec<u8>,
-) -> Result<Vec<u8>, ArchiveError> {
+fn unpack(inflater: &mut Decompress, window: &[u8], entry: &Entry, buffer: &mut [u8]) -> Result<Vec<u8>, ArchiveError> {
     // The caller has checked that the window is as long as the data.
     let packed = entry.packed as usize;
     if entry.method == CompressionMethod::STORE {
@@ -150,15 +145,19 @@ fn inflate_entry(
     inflater: &mut Decompress,
     packed: &[u8],
     size: u64,
-    buffer: &mut Vec<u8>,
+    buffer: &mut [u8],
 ) -> Result<Vec<u8>, ArchiveError> {
     inflater.reset(false);
     if size > UNPACKED_KEPT as u64 {
         return inflate(inflater, packed, size);
     }
-    buffer.clear();
-    inflate_into(inflater, packed, size, buffer)?;
-    Ok(buffer.clone())
+    // Only as much as is due, and a little more, so that a stream that goes on is told from one that ends.
+    let room = &mut buffer[..size as usize + SLACK];
+    let status = inflater
+        .decompress(packed, room, FlushDecompress::Finish)
+        .map_err(|error| ArchiveError::BadData(error.to_string()))?;
+    check_end(status, size, inflater.total_out())?;
+    Ok(room[..size as usize].to_vec())
 }
 
 /// Inflates to exactly `size` bytes. The caller has checked that a buffer of that size is reasonable.
@@ -176,7 +175,10 @@ fn inflate_into(inflater: &mut Decompress, packed: &[u8], size: u64, bytes: &mut
     let status = inflater
         .decompress_vec(packed, bytes, FlushDecompress::Finish)
         .map_err(|error| ArchiveError::BadData(error.to_string()))?;
-    let found = bytes.len() as u64;
+    check_end(status, size, bytes.len() as u64)
+}
+
+fn check_end(status: Status, size: u64, found: u64) -> Result<(), ArchiveError> {
     match status {
         _ if found > size => Err(ArchiveError::TooLong { stated: size }),
         Status::StreamEnd if found == size => Ok(()),

@@ -58,13 +58,10 @@ pub struct Options {
 }
 
 fn check<'g>(ground: &'g Ground<'g>, options: &'g crate::Options) -> Rest<'g> {
-    let skeletons = Skeletons::of(ground, options.lock_pattern);
-    Box::new(move || rest(ground, options, skeletons))
-}
-
-fn rest(ground: &Ground<'_>, options: &crate::Options, skeletons: Skeletons) -> Checked {
     let program = ground.program;
-    // Threads are asked for wherever there may be something to tell; most of the way to them is for one core.
+    let skeletons = Skeletons::of(ground, options.lock_pattern);
+    // Threads are asked for wherever there may be something to tell. They are found before the rest, beside which summaries
+    // are made: those ask for threads, too, and a core that waits for them does nothing else.
     let needs_threads = !options.lock_pattern.paper && program.methods().any(|method| program.may_lock(method));
     let (analysis, ()) = rayon::join(
         || Analysis::of(ground, options.lock_pattern, skeletons),
@@ -74,6 +71,8 @@ fn rest(ground: &Ground<'_>, options: &crate::Options, skeletons: Skeletons) -> 
             }
         },
     );
-    let findings = judge::findings(&analysis, ground, options);
-    Checked { findings, unreadable: analysis.unreadable }
+    Box::new(move || {
+        let findings = judge::findings(&analysis, ground, options);
+        Checked { findings, unreadable: analysis.unreadable }
+    })
 }
