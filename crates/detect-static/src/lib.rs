@@ -37,9 +37,9 @@ pub struct Detector {
 
 /// What a detector looks at.
 enum Check {
-    /// What calls what; the detector looks into the methods that it needs. What it returns is left to do, and may be
-    /// done while summaries are made.
-    Ground(for<'g> fn(&'g Ground<'g>, &'g Options) -> Rest<'g>),
+    /// What calls what; the detector looks into the methods that it needs. It has threads found while it does what does
+    /// not need them, and summaries made while it does the rest.
+    Ground(fn(&Ground<'_>, &Options, Beside<'_>) -> Checked),
     /// The whole program.
     Whole(fn(&Whole<'_>, &Options) -> Checked),
     /// The whole program, or, where only what stands out is told, the part of it that may have that: a first look tells
@@ -57,7 +57,9 @@ impl Check {
     }
 }
 
-type Rest<'g> = Box<dyn FnOnce() -> Checked + Send + 'g>;
+/// Something that is to be done beside something else: neither keeps all cores busy all the time. It asks for threads, so
+/// that nobody may be finding them: whoever waits for that keeps others waiting, or waits for himself.
+type Beside<'b> = Box<dyn FnOnce() + Send + 'b>;
 
 /// How to check.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -161,17 +163,14 @@ fn run<'p>(
     if needs_whole {
         ground.expect_summaries(is_narrow);
     }
-    let begun = detectors.iter().filter_map(|detector| match detector.check {
-        Check::Ground(check) => Some(check(ground, options)),
-        Check::Whole(_) | Check::Narrow { .. } => None,
-    });
-    let begun: Vec<Rest<'_>> = begun.collect();
-    // Neither keeps all cores busy all the time. Both ask for threads: whoever has begun above has found them.
-    let (checked, made) = rayon::join(
-        || begun.into_iter().map(|rest| rest()).collect::<Vec<_>>(),
-        || needs_whole.then(|| Whole::on(ground.clone())),
-    );
-    checked.into_iter().for_each(&mut add);
+    let mut made: Option<Whole<'p>> = None;
+    let mut beside: Beside<'_> = Box::new(|| made = needs_whole.then(|| Whole::on(ground.clone())));
+    for detector in detectors {
+        if let Check::Ground(check) = detector.check {
+            add(check(ground, options, std::mem::replace(&mut beside, Box::new(|| ()))));
+        }
+    }
+    beside();
     let whole = made.map(|mut made| {
         if is_narrow {
             let looks = detectors.iter().filter_map(|detector| match detector.check {

@@ -269,6 +269,11 @@ impl Program {
         None
     }
 
+    /// The plain names of some fields, which tell of most code that it names none of them.
+    pub fn plain_names<'f>(&self, fields: impl IntoIterator<Item = &'f FieldId>) -> FxHashSet<Symbol> {
+        fields.into_iter().map(|field| self.field(*field).name).collect()
+    }
+
     pub fn field(&self, field: FieldId) -> &Field {
         if let Some(parameter) = self.parameter_field(field) {
             return &parameter.field;

@@ -413,7 +413,7 @@ impl<'c> Cover<'c> {
 
     fn asserted(&self, method: MethodId) -> Vec<HeldLock> {
         let outline = self.known_outline(method);
-        outline.map_or_else(Vec::new, |outline| asserted_locks(self.program, method, outline))
+        outline.map_or_else(Vec::new, |outline| asserted_locks(self.program, outline))
     }
 
     /// As [`Cover::held_by_callers`]; `None` where the answer is a circle and so says nothing.

@@ -3,12 +3,10 @@
 
 use smallvec::SmallVec;
 
-use crate::class::{MethodId, Program};
-use crate::ir::{BlockId, Op};
+use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::outline::{
-    Action, Argument, Condition, Key, Name, NameStep, Object, Origin, Outline, OutlineSection, SectionSet, Source,
-    Start,
+    Action, Argument, Key, Name, NameStep, Object, Origin, Outline, OutlineSection, SectionSet, Source, Start,
 };
 use crate::path::MAX_STEPS;
 use crate::summary::{Access, Keys, Summary};
@@ -246,9 +244,10 @@ pub(crate) fn keys_from_caller(program: &Program, keys: &[Key], arguments: &[Arg
 }
 
 /// The locks that a method asks for and will not go on without: `assert lock.isHeldByCurrentThread();`.
-pub(crate) fn asserted_locks(program: &Program, method: MethodId, outline: &Outline) -> Vec<HeldLock> {
+pub(crate) fn asserted_locks(program: &Program, outline: &Outline) -> Vec<HeldLock> {
     let asked = outline.refusals.iter().filter_map(|number| {
-        let condition = &outline.conditions[*number as usize];
+        // The way that is taken without the lock has to be the one that throws.
+        let condition = outline.conditions.get(*number as usize).filter(|condition| condition.throws_at_nought)?;
         let [Source { origin: Origin::Event(event), .. }] = condition.sources.as_slice() else { return None };
         let Action::Call { method, arguments, .. } = &outline.events[event.index()].action else { return None };
         let (kind, position) = match program.names.text(method.name) {
@@ -257,19 +256,7 @@ pub(crate) fn asserted_locks(program: &Program, method: MethodId, outline: &Outl
             _ => return None,
         };
         let name = arguments.get(position)?.name.clone();
-        (!name.is_unknown()).then_some((condition, HeldLock { name, kind, mode: Mode::Exclusive }))
+        (!name.is_unknown()).then_some(HeldLock { name, kind, mode: Mode::Exclusive })
     });
-    let mut asked = asked.peekable();
-    if asked.peek().is_none() {
-        return Vec::new();
-    }
-    let Ok(Some(body)) = program.body(method) else { return Vec::new() };
-    // The way that is taken without the lock has to be the one that throws.
-    let is_refused = |condition: &Condition| {
-        let block = BlockId::from_index(condition.block as usize);
-        let without =
-            condition.nought.and_then(|number| body.block(block).successors.get(usize::from(number)).copied());
-        without.and_then(|block| body.terminator(block)).is_some_and(|last| matches!(body.op(last), Op::Throw(_)))
-    };
-    asked.filter(|(condition, _)| is_refused(condition)).map(|(_, lock)| lock).collect()
+    asked.collect()
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use classfile::CallKind;
-use location::{FieldName, Symbol};
+use location::FieldName;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -221,7 +221,7 @@ impl<'p> Whole<'p> {
     pub fn add_users(&mut self, methods: &[MethodId], fields: &FxHashSet<FieldId>) {
         let (program, calls) = (self.ground.program, &self.ground.calls);
         let around = &self.ground.summarised().around;
-        let names: FxHashSet<Symbol> = fields.iter().map(|field| program.field(*field).name).collect();
+        let names = program.plain_names(fields);
         let is_it = |field: &FieldName| {
             names.contains(&field.name) && program.resolve_field(*field).is_some_and(|field| fields.contains(&field))
         };

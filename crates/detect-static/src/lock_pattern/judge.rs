@@ -40,20 +40,41 @@ pub(super) struct Judgement {
     pub(super) interference: Option<(Place, String)>,
 }
 
-pub(super) fn findings(analysis: &Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<Finding> {
-    let chosen: Vec<(&Witness, Judgement)> = if options.lock_pattern.paper {
-        by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
-    } else {
-        let judged = judged(analysis, ground, options);
-        if !judged.is_empty() {
-            ground.threads();
-        }
+/// What is known of the pairs without threads.
+pub(super) struct Looked<'a> {
+    analysis: &'a Analysis<'a>,
+    candidates: Vec<(Candidate<'a>, Judgement)>,
+    /// None where the paper is kept to.
+    relations: Option<Relations<'a>>,
+}
+
+/// Looks at the pairs without asking for threads.
+pub(super) fn look<'a>(analysis: &'a Analysis<'a>, ground: &Ground<'_>, options: &Options) -> Looked<'a> {
+    if options.lock_pattern.paper {
+        return Looked { analysis, candidates: Vec::new(), relations: None };
+    }
+    let mut possible = possible(analysis);
+    if !options.notes {
+        possible.retain(|candidate| !is_far(candidate.witness));
+    }
+    let relations = Relations::of(analysis, ground, &possible, options.notes);
+    let judge = |candidate: Candidate<'a>| relations.judge(&candidate).map(|judgement| (candidate, judgement));
+    let candidates = possible.into_par_iter().filter_map(judge).collect();
+    Looked { analysis, candidates, relations: Some(relations) }
+}
+
+pub(super) fn findings(looked: Looked<'_>, ground: &Ground<'_>, options: &Options) -> Vec<Finding> {
+    let Looked { analysis, candidates, relations } = looked;
+    let chosen: Vec<(&Witness, Judgement)> = if let Some(relations) = relations {
+        let judged = judged(candidates, relations, ground);
         let ranked = judged.into_par_iter().filter_map(|(witness, judgement)| {
             let is_doubtful = judgement.is_weak && ground.threads().is_from_outside(witness.method);
-            let is_told = may_happen(ground, witness, &judgement) && (options.notes || !is_doubtful);
+            let is_told = (options.notes || !is_doubtful) && may_happen(ground, witness, &judgement);
             is_told.then_some((witness, Judgement { is_style: judgement.is_style || is_doubtful, ..judgement }))
         });
         ranked.collect()
+    } else {
+        by_witness(analysis).into_iter().map(|witness| (witness, Judgement::default())).collect()
     };
     chosen.par_iter().filter_map(|(witness, judgement)| explain(analysis, witness, judgement)).collect()
 }
@@ -97,31 +118,24 @@ fn called_class(analysis: &Analysis<'_>, method: MethodId, via: Via) -> Option<l
     }
 }
 
-fn judged<'a>(analysis: &'a Analysis<'_>, ground: &Ground<'_>, options: &Options) -> Vec<(&'a Witness, Judgement)> {
-    let mut possible = possible(analysis);
-    if !options.notes {
-        possible.retain(|candidate| !is_far(candidate.witness));
+/// Looks at the pairs again, with threads, and chooses one for each mistake.
+fn judged<'a>(
+    candidates: Vec<(Candidate<'a>, Judgement)>,
+    mut relations: Relations<'a>,
+    ground: &'a Ground<'_>,
+) -> Vec<(&'a Witness, Judgement)> {
+    if candidates.is_empty() {
+        return Vec::new();
     }
-    let mut relations = Relations::of(analysis, ground, &possible);
-    let mut judgements: Vec<Option<Judgement>> =
-        possible.par_iter().map(|candidate| relations.judge(candidate)).collect();
-    if judgements.iter().any(Option::is_some) {
-        relations.threads = Some(ground.threads());
-        // Threads tell of more that keeps others out, and of nothing that lets them in.
-        let again = |candidate: &Candidate<'_>, first: Judgement| {
-            let second = relations.judge(candidate)?;
-            let (is_style, is_weak) = (first.is_style || second.is_style, first.is_weak || second.is_weak);
-            Some(Judgement { is_style, is_weak, ..first })
-        };
-        let looked = possible.par_iter().zip(judgements);
-        judgements = looked.map(|(candidate, judgement)| judgement.and_then(|first| again(candidate, first))).collect();
-    }
-    let mut order: Vec<(&Witness, Judgement)> = possible
-        .into_iter()
-        .zip(judgements)
-        .filter_map(|(candidate, judgement)| Some((candidate.witness, judgement?)))
-        .filter(|(_, judgement)| options.notes || !judgement.is_style)
-        .collect();
+    let analysis = relations.analysis;
+    relations.threads = Some(ground.threads());
+    // Threads tell of more that keeps others out, and of nothing that lets them in.
+    let again = |(candidate, first): (Candidate<'a>, Judgement)| {
+        let second = relations.judge(&candidate)?;
+        let (is_style, is_weak) = (first.is_style || second.is_style, first.is_weak || second.is_weak);
+        Some((candidate.witness, Judgement { is_style, is_weak, ..first }))
+    };
+    let mut order: Vec<(&Witness, Judgement)> = candidates.into_par_iter().filter_map(again).collect();
     // Errors before what is weak, and that before style; the nearest context first; of several first places the earliest.
     order.sort_by_key(|(witness, judgement)| {
         (

@@ -13,6 +13,7 @@
 //! Page: docs/rules/reacquired-lock.md
 
 mod analysis;
+mod around;
 mod explain;
 mod feasible;
 mod judge;
@@ -36,9 +37,11 @@ mod stores;
 mod summary;
 mod ties;
 
+use std::sync::OnceLock;
+
 use program::Ground;
 
-use crate::{Check, Checked, Detector, Rest};
+use crate::{Beside, Check, Checked, Detector};
 use analysis::{Analysis, Skeletons};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -57,22 +60,20 @@ pub struct Options {
     pub variant: bool,
 }
 
-fn check<'g>(ground: &'g Ground<'g>, options: &'g crate::Options) -> Rest<'g> {
+fn check(ground: &Ground<'_>, options: &crate::Options, beside: Beside<'_>) -> Checked {
     let program = ground.program;
     let skeletons = Skeletons::of(ground, options.lock_pattern);
-    // Threads are asked for wherever there may be something to tell. They are found before the rest, beside which summaries
-    // are made: those ask for threads, too, and a core that waits for them does nothing else.
+    // Threads are asked for wherever there may be something to tell; most of the way to them is for one core.
     let needs_threads = !options.lock_pattern.paper && program.methods().any(|method| program.may_lock(method));
-    let (analysis, ()) = rayon::join(
-        || Analysis::of(ground, options.lock_pattern, skeletons),
+    let analysis = OnceLock::new();
+    let (looked, ()) = rayon::join(
+        || judge::look(analysis.get_or_init(|| Analysis::of(ground, options.lock_pattern, skeletons)), ground, options),
         || {
             if needs_threads {
                 ground.threads();
             }
         },
     );
-    Box::new(move || {
-        let findings = judge::findings(&analysis, ground, options);
-        Checked { findings, unreadable: analysis.unreadable }
-    })
+    let (findings, ()) = rayon::join(|| judge::findings(looked, ground, options), beside);
+    Checked { findings, unreadable: analysis.into_inner().map(|analysis| analysis.unreadable).unwrap_or_default() }
 }

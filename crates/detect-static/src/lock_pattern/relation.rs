@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use location::{FieldName, Site, Symbol};
+use location::Site;
 use program::model;
 use program::outline::{Action, Member, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
@@ -15,13 +15,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use super::analysis::{Analysis, Witness};
+use super::around::{methods_of, spread};
 use super::judge::{Candidate, Judgement, bottom, bottom_spot, is_in_shared_half, is_own_step, spot};
 use super::protection::Protection;
 use super::sides::{Sides, Stakes, is_named};
 use super::summary::Via;
-
-/// Callees of a section's method that are looked into, so many calls down.
-const MAX_DOWN: usize = 1;
 
 /// Callers that are asked what they hold, so many calls up.
 const MAX_UP: usize = 2;
@@ -47,6 +45,8 @@ pub(super) struct Relations<'r> {
     pub(super) users: BTreeMap<FieldId, Vec<MethodId>>,
     /// Variables that a section touches together, the smaller first, and methods with such a section.
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
+    /// Whether what is only style is told, too.
+    tells_style: bool,
     /// Set for a second look at the few that are left after the first: to find all threads takes time.
     pub(super) threads: Option<&'r Threads>,
 }
@@ -65,7 +65,12 @@ struct Look {
 impl<'r> Relations<'r> {
     /// Looks at the candidates twice: which sections belong together is seen from the methods that they are in; who else
     /// touches the data is asked only of those that do. Of those who call these, only what they hold is asked.
-    pub(super) fn of(analysis: &'r Analysis<'r>, ground: &Ground<'_>, candidates: &[Candidate<'_>]) -> Relations<'r> {
+    pub(super) fn of(
+        analysis: &'r Analysis<'r>,
+        ground: &Ground<'_>,
+        candidates: &[Candidate<'_>],
+        tells_style: bool,
+    ) -> Relations<'r> {
         let (program, calls) = (analysis.program, analysis.calls);
         let wanted = methods_of(analysis, candidates.iter());
         let mut relations = Relations {
@@ -76,6 +81,7 @@ impl<'r> Relations<'r> {
             owning: FxHashSet::default(),
             users: BTreeMap::new(),
             together: FxHashMap::default(),
+            tells_style,
             threads: None,
         };
         let looked: Vec<Option<Look>> = candidates.par_iter().map(|candidate| relations.look(candidate)).collect();
@@ -90,22 +96,17 @@ impl<'r> Relations<'r> {
                 kept.push(candidate);
             }
         }
-        // Most code names no such field, and that is told by the plain name.
-        let names = fields.iter().chain(&holders).map(|field| program.field(*field).name);
-        let names: FxHashSet<Symbol> = names.collect();
+        let names = program.plain_names(fields.iter().chain(&holders));
         let mut users: BTreeMap<FieldId, Vec<MethodId>> = BTreeMap::new();
-        let mut known: FxHashMap<FieldName, Option<FieldId>> = FxHashMap::default();
-        for method in program.methods() {
+        let methods: Vec<MethodId> = program.methods().collect();
+        let touching = methods.into_par_iter().flat_map_iter(|method| {
             let touched = calls.reads(method).iter().chain(calls.writes(method));
-            for field in touched.filter(|field| names.contains(&field.name)) {
-                let field = *known.entry(*field).or_insert_with(|| {
-                    let field = program.resolve_field(*field);
-                    field.filter(|field| fields.contains(field) || holders.contains(field))
-                });
-                if let Some(field) = field {
-                    users.entry(field).or_default().push(method);
-                }
-            }
+            let named = touched.filter(|field| names.contains(&field.name));
+            let found = named.filter_map(|field| program.resolve_field(*field));
+            found.filter(|field| fields.contains(field) || holders.contains(field)).map(move |field| (field, method))
+        });
+        for (field, method) in touching.collect::<Vec<_>>() {
+            users.entry(field).or_default().push(method);
         }
         let mut others: FxHashSet<MethodId> = FxHashSet::default();
         for (field, methods) in &mut users {
@@ -161,20 +162,17 @@ impl<'r> Relations<'r> {
         let program = self.analysis.program;
         let witness = candidate.witness;
         let Some(sides) = self.sides(witness) else {
-            if self.is_by_key(witness) {
-                return None;
-            }
-            return Some(Judgement { is_style: true, ..Judgement::default() });
+            let is_told = self.tells_style && !self.is_by_key(witness);
+            return is_told.then(|| Judgement { is_style: true, ..Judgement::default() });
         };
-        if self.is_held_by_callers(witness, &sides) {
-            return None;
-        }
         let mut stakes = self.stakes(candidate, &sides);
         if stakes.is_empty() && self.writes_parts(witness, &sides) {
             stakes.variables.extend(self.together(witness, &sides));
             stakes.is_weak = is_below(witness);
         }
-        if stakes.is_empty() && self.is_by_key(witness) {
+        if stakes.is_empty() && (!self.tells_style || self.is_by_key(witness))
+            || self.is_held_by_callers(witness, &sides)
+        {
             return None;
         }
         let changed = stakes
@@ -193,11 +191,14 @@ impl<'r> Relations<'r> {
         if open.is_empty() && is_by_key && !stakes.has_unnamed {
             return None;
         }
+        let is_style =
+            is_far(witness) || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
+        if is_style && !self.tells_style {
+            return None;
+        }
         let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_own = is_own_step(self.analysis, witness);
         let is_by_name = is_own && open.iter().all(|variable| self.is_covered_by_name(witness, &sides, *variable));
-        let is_style =
-            is_far(witness) || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
         Some(Judgement {
             is_style,
             is_weak: stakes.is_weak || is_by_name && !stakes.has_unnamed || is_in_shared_half(self.analysis, witness),
@@ -456,44 +457,4 @@ fn is_look_then_write(analysis: &Analysis<'_>, witness: &Witness) -> bool {
     };
     access(witness.pair.first) == Some(model::Access::Read)
         && matches!(access(witness.pair.second), Some(model::Access::Write | model::Access::Read))
-}
-
-/// The methods that the sections of candidates are in, and what those call.
-fn methods_of<'c, 'w: 'c>(
-    analysis: &Analysis<'_>,
-    candidates: impl Iterator<Item = &'c Candidate<'w>>,
-) -> FxHashSet<MethodId> {
-    let mut wanted: FxHashSet<MethodId> = FxHashSet::default();
-    let mut bottoms: FxHashSet<MethodId> = FxHashSet::default();
-    for Candidate { witness, .. } in candidates {
-        wanted.insert(witness.pair.method);
-        wanted.insert(witness.method);
-        for via in [witness.pair.first, witness.pair.second] {
-            let (mut method, mut here) = (witness.pair.method, via);
-            while let Via::Call { target, taken, .. } = here {
-                wanted.insert(target);
-                method = target;
-                match analysis.summary(target).and_then(|summary| summary.taken.get(taken as usize)) {
-                    Some(next) => here = next.via,
-                    None => break,
-                }
-            }
-            bottoms.insert(method);
-        }
-    }
-    spread(&mut bottoms, MAX_DOWN, |method| analysis.calls.callees(method));
-    wanted.extend(bottoms);
-    wanted
-}
-
-/// Adds what can be reached in so many steps.
-fn spread<'c>(methods: &mut FxHashSet<MethodId>, steps: usize, next: impl Fn(MethodId) -> &'c [MethodId]) {
-    let mut edge: Vec<MethodId> = methods.iter().copied().collect();
-    for _ in 0..steps {
-        let mut further = Vec::new();
-        for method in edge.drain(..) {
-            further.extend(next(method).iter().copied().filter(|other| methods.insert(*other)));
-        }
-        edge = further;
-    }
 }

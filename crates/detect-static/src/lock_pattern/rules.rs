@@ -138,17 +138,24 @@ impl Flow<'_> {
     fn block(&mut self, index: usize, mut state: State, mut hand_over: impl FnMut(usize, State)) {
         let prepared = self.prepared;
         let block = &prepared.skeleton.blocks[index];
+        let open_in = |target: u32| prepared.skeleton.blocks[target as usize].open.as_slice();
+        // Whether handlers have the state as it is.
+        let mut is_thrown = false;
         for action in &block.actions {
             match action {
                 Action::Throw => {
-                    for handler in &block.handlers {
-                        let target = *handler as usize;
-                        hand_over(target, state.only_open(&prepared.skeleton.blocks[target].open));
+                    for handler in block.handlers.iter().filter(|_| !is_thrown) {
+                        hand_over(*handler as usize, state.clone().only_open(open_in(*handler)));
                     }
+                    is_thrown = true;
+                    continue;
                 }
                 Action::Forget(forget) => {
                     let changes = |lock: LockId| forget.changes(&prepared.locks.get(lock).path);
-                    state.stacks_mut().for_each(|stack| stack.forget(changes));
+                    for stack in state.stacks_mut() {
+                        is_thrown &= !stack.forget(changes);
+                    }
+                    continue;
                 }
                 Action::Wait(section) => {
                     for stack in state.stacks_mut() {
@@ -186,11 +193,13 @@ impl Flow<'_> {
                 Action::Run(..) => {}
                 Action::Return => self.returns(&state),
             }
+            is_thrown = false;
         }
-        for successor in &block.successors {
-            let target = *successor as usize;
-            hand_over(target, state.only_open(&prepared.skeleton.blocks[target].open));
+        let Some((last, others)) = block.successors.split_last() else { return };
+        for successor in others {
+            hand_over(*successor as usize, state.clone().only_open(open_in(*successor)));
         }
+        hand_over(*last as usize, state.only_open(open_in(*last)));
     }
 
     /// Taking a lock that was let go before inside an open section makes it a witness of that section, unless the lock is

@@ -271,9 +271,11 @@ impl Building<'_> {
     ) {
         let body = self.body;
         let op = body.op(value);
-        let mut actions: SmallVec<[Action; 4]> = SmallVec::new();
+        let actions = &mut skeleton.blocks[block.index()].actions;
         let closed = self.sections.closed_by(body, value, held);
-        if has_handlers && can_throw(op) && closed.is_empty() {
+        // Nothing happened since the last point where something might throw.
+        let is_thrown = matches!(actions.last(), Some(Action::Throw));
+        if has_handlers && can_throw(op) && closed.is_empty() && !is_thrown {
             actions.push(Action::Throw);
         }
         match *op {
@@ -322,14 +324,6 @@ impl Building<'_> {
         }
         if matches!(op, Op::Return(_)) {
             actions.push(Action::Return);
-        }
-        let target = &mut skeleton.blocks[block.index()].actions;
-        for action in actions {
-            // Nothing happened since the last point where something might throw.
-            if matches!(action, Action::Throw) && matches!(target.last(), Some(Action::Throw)) {
-                continue;
-            }
-            target.push(action);
         }
     }
 

@@ -110,12 +110,17 @@ impl Stack {
         }
     }
 
-    /// An assignment takes names away: what was locked under such a name may be another object next time.
-    pub(super) fn forget(&mut self, changes: impl Fn(LockId) -> bool) {
+    /// An assignment takes names away: what was locked under such a name may be another object next time. Tells whether
+    /// there was any.
+    pub(super) fn forget(&mut self, changes: impl Fn(LockId) -> bool) -> bool {
+        let mut changed = false;
         for scope in &mut self.scopes {
+            let before = (scope.renamed, scope.released.len());
             scope.released.retain(|(lock, _)| !changes(*lock));
-            scope.renamed |= scope.lock.is_some_and(&changes);
+            scope.renamed = scope.renamed || scope.lock.is_some_and(&changes);
+            changed |= before != (scope.renamed, scope.released.len());
         }
+        changed
     }
 
     /// Whether the same sections are open, in the same order.
@@ -184,15 +189,14 @@ impl State {
     }
 
     /// The state without sections that are not open in the target: on the edge where `tryLock` failed nothing was taken.
-    pub(super) fn only_open(&self, open: &[SectionId]) -> State {
-        let mut state = self.clone();
-        for stack in state.stacks_mut() {
+    pub(super) fn only_open(mut self, open: &[SectionId]) -> State {
+        for stack in self.stacks_mut() {
             stack.scopes.retain(|scope| match scope.holder {
                 Holder::Own(section) => open.contains(&section),
                 Holder::Method | Holder::Call(_) => true,
             });
         }
-        state
+        self
     }
 
     /// Joins by union; tells whether that changed anything. A lock that a call left held counts while it is held on

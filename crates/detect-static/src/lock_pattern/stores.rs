@@ -1,6 +1,6 @@
 //! Which calls may assign a field that the name of a lock goes through.
 
-use location::{FieldName, MethodName};
+use location::{FieldName, MethodName, Symbol};
 use program::ir::CallKind;
 use program::{Calls, MethodId, Path, Program, Root, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -27,8 +27,10 @@ impl Stores {
         let constructor = program.names.intern("<init>");
         let mut numbers: FxHashMap<FieldName, usize> = FxHashMap::default();
         let mut writers: Vec<(FieldName, Vec<MethodId>)> = Vec::new();
+        // Most code names no such field, and that is told by the plain name.
+        let plain: FxHashSet<Symbol> = named.iter().map(|field| field.name).collect();
         for method in program.methods() {
-            for field in calls.writes(method) {
+            for field in calls.writes(method).iter().filter(|field| plain.contains(&field.name)) {
                 let field = declared(program, *field);
                 // A constructor sets up an object that nobody has locked yet.
                 let own = program.method_name(method);

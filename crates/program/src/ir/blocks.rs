@@ -85,7 +85,10 @@ struct Discovery<'c> {
     leaders: Vec<bool>,
     /// Which blocks have been asked for.
     keys: Vec<Key>,
-    numbers: FxHashMap<Key, usize>,
+    /// By leader: the number of the block outside all subroutines whose value is not known, as most are, or `u32::MAX`.
+    plain: Vec<u32>,
+    /// The numbers of the others.
+    numbers: FxHashMap<Key, u32>,
     list: Vec<RawBlock>,
     /// For each context but the first: the calling instruction, the context it was made in, and the slot that holds
     /// the address.
@@ -108,6 +111,7 @@ impl<'c> Discovery<'c> {
             at,
             leaders: vec![false; code.instructions.len()],
             keys: Vec::new(),
+            plain: vec![u32::MAX; code.instructions.len()],
             numbers: FxHashMap::default(),
             list: Vec::new(),
             calls: vec![(0, 0, None)],
@@ -188,8 +192,13 @@ impl<'c> Discovery<'c> {
     }
 
     fn block(&mut self, key: Key) -> Result<usize, Error> {
-        if let Some(number) = self.numbers.get(&key) {
-            return Ok(*number);
+        let is_plain = key.context == 0 && key.decided.is_none();
+        let known = match is_plain {
+            true => Some(self.plain[key.leader]).filter(|number| *number != u32::MAX),
+            false => self.numbers.get(&key).copied(),
+        };
+        if let Some(number) = known {
+            return Ok(number as usize);
         }
         let number = self.keys.len();
         if number >= MAX_BLOCKS {
@@ -197,7 +206,12 @@ impl<'c> Discovery<'c> {
             return Err(Error::BadCode { pc, reason: "too complex: too many basic blocks" });
         }
         self.keys.push(key);
-        self.numbers.insert(key, number);
+        match is_plain {
+            true => self.plain[key.leader] = number as u32,
+            false => {
+                self.numbers.insert(key, number as u32);
+            }
+        }
         Ok(number)
     }
 

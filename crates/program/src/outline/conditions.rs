@@ -23,6 +23,7 @@ impl Building<'_> {
             let mut operands: SmallVec<[Value; 2]> = SmallVec::new();
             self.body.for_each_operand(op, |operand| operands.push(operand));
             let held = places.held[last.index()];
+            let nought = without(op, Against::Zero);
             conditions[block.index()] = Some(Condition {
                 line: self.body.line(self.body.instruction(last).pc),
                 sides: sides(self.body, &self.program.names, last)
@@ -39,13 +40,21 @@ impl Building<'_> {
                     }
                 ),
                 absent: without(op, Against::Null),
-                nought: without(op, Against::Zero),
+                nought,
+                throws_at_nought: nought.is_some_and(|nought| self.throws(block, nought)),
                 sources: flow.of(operands, last),
                 held,
                 block: block.index() as u32,
             });
         }
         conditions
+    }
+
+    /// Whether a successor of a block ends with an exception that is thrown.
+    fn throws(&self, block: BlockId, successor: u8) -> bool {
+        let next = self.body.block(block).successors.get(usize::from(successor));
+        let last = next.and_then(|next| self.body.terminator(*next));
+        last.is_some_and(|last| matches!(self.body.op(last), Op::Throw(_)))
     }
 
     /// By block: the numbers of all conditions that decide whether it runs, directly or by deciding another.

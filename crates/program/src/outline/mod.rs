@@ -292,6 +292,8 @@ pub struct Condition {
     pub absent: Option<u8>,
     /// Of a question whether a number is nought: the number of the successor that follows if it is.
     pub nought: Option<u8>,
+    /// Whether the block that follows then ends with an exception that is thrown.
+    pub throws_at_nought: bool,
     /// Sections that are open where it is decided.
     pub held: SectionSet,
     /// Number of its block in [`Outline::blocks`].

@@ -41,16 +41,73 @@ const MAX_VISITS: u32 = 24;
 
 /// What is held where each block starts; `None` where control never gets.
 pub(super) fn solve(body: &Body, sections: &Sections) -> Vec<Option<State>> {
+    solve_plain(body, sections).unwrap_or_else(|| solve_by_tests(body, sections))
+}
+
+/// The same, where one pass is enough, as in most code: every way to a block comes with the same locks, all of them surely
+/// held. Then no value tells ways apart, and none is followed.
+fn solve_plain(body: &Body, sections: &Sections) -> Option<Vec<Option<State>>> {
+    let is_tested = |event: &Event| {
+        matches!(event, Event::EnterWith(_) | Event::TryEnter(_) | Event::EnterUnless(_) | Event::Convert(_))
+    };
+    if sections.events.iter().any(is_tested) {
+        return None;
+    }
+    let mut entries: Vec<Option<State>> = vec![None; body.block_count()];
+    entries[0] = Some(at_entry(body));
+    for (id, block) in body.blocks() {
+        let Some(mut state) = entries[id.index()].clone() else { continue };
+        let mut come_to = |target: &BlockId, state: &State| match &entries[target.index()] {
+            Some(known) => known.held == state.held,
+            // A block that was passed by would have to be followed again.
+            None if *target <= id => false,
+            None => {
+                entries[target.index()] = Some(state.clone());
+                true
+            }
+        };
+        let mut has_thrown = false;
+        for (value, instruction) in body.instructions_of(id) {
+            let event = &sections.events[value.index()];
+            if !block.handlers.is_empty()
+                && can_throw(&instruction.op)
+                && !matches!(event, Event::Exit(_))
+                && !has_thrown
+            {
+                if !block.handlers.iter().all(|target| come_to(target, &state)) {
+                    return None;
+                }
+                has_thrown = true;
+            }
+            if !matches!(event, Event::None | Event::Wait(..)) {
+                state.step(sections, body, value);
+                // What is thrown from here on comes with other locks.
+                has_thrown = false;
+            }
+        }
+        if !block.successors.iter().all(|target| come_to(target, &state)) {
+            return None;
+        }
+    }
+    Some(entries)
+}
+
+/// What is held where a method starts.
+fn at_entry(body: &Body) -> State {
+    let mut entry = State::default();
+    if body.access.is_synchronized() {
+        entry.held.push(Held { section: SectionId(0), certain: true, test: None });
+    }
+    entry
+}
+
+fn solve_by_tests(body: &Body, sections: &Sections) -> Vec<Option<State>> {
     let mut entries: Vec<Option<State>> = vec![None; body.block_count()];
     // By block and predecessor: the state that comes from there.
     let mut incoming: Vec<SmallVec<[Option<State>; 2]>> =
         body.blocks().map(|(_, block)| block.predecessors.iter().map(|_| None).collect()).collect();
     let mut visits = vec![0u32; body.block_count()];
-    let mut entry = State::default();
-    if body.access.is_synchronized() {
-        entry.held.push(Held { section: SectionId(0), certain: true, test: None });
-    }
-    entries[0] = Some(entry);
+    entries[0] = Some(at_entry(body));
     let mut pending = vec![false; body.block_count()];
     pending[0] = true;
     let mut edges = Vec::new();

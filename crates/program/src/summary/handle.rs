@@ -32,7 +32,10 @@ pub(super) fn handles(program: &Program, calls: &Calls) -> Handles {
     if holders.is_empty() {
         return Handles::default();
     }
-    let holder = |field: FieldName| program.resolve_field(field).filter(|field| holders.contains(field));
+    let holder = |field: FieldName| {
+        let is_handle = types.contains(&field.descriptor);
+        is_handle.then(|| program.resolve_field(field)).flatten().filter(|field| holders.contains(field))
+    };
     let writes = |method: MethodId| calls.writes(method).iter().any(|field| holder(*field).is_some());
     let found = program.visit_bodies(writes, |_, body| made(program, &body, &holder));
     found.into_iter().flatten().flatten().collect()

@@ -88,8 +88,10 @@ impl Holdings {
             }
         }
         let given = given_from(asking, &late);
+        let names = program.plain_names(fields.keys().chain(&given));
         let is_held = |field: FieldName| {
-            program.resolve_field(field).filter(|field| fields.contains_key(field) || given.contains(field))
+            let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
+            found.filter(|field| fields.contains_key(field) || given.contains(field))
         };
         let writes = |method: MethodId| {
             outline(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
@@ -107,7 +109,7 @@ impl Holdings {
         }
         fields.retain(|_, holding| *holding != Holding::default());
         let asking = Asking { fields: Some(&fields), ..asking };
-        let parameters = called.into_iter().map(|(method, position)| {
+        let parameters = called.into_par_iter().map(|(method, position)| {
             let given = asking.parameter(method, position, MAX_DEPTH);
             ((method, position), given)
         });
@@ -158,7 +160,11 @@ impl Holdings {
         if wanted.is_empty() {
             return Holdings::default();
         }
-        let is_wanted = |field: FieldName| program.resolve_field(field).filter(|field| wanted.contains(field));
+        let names = program.plain_names(wanted);
+        let is_wanted = |field: FieldName| {
+            let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
+            found.filter(|field| wanted.contains(field))
+        };
         let writes = |method: MethodId| calls.writes(method).iter().any(|field| is_wanted(*field).is_some());
         let found = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_wanted));
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
