@@ -58,6 +58,8 @@ pub(super) struct Looking<'l> {
     pub(super) summary: &'l Summary,
     /// Nothing else is asked for than what stands out ([`Looking::is_telling`]).
     pub(super) is_narrow: bool,
+    /// It is only asked what this may be about.
+    pub(super) is_first_look: bool,
 }
 
 /// How much speaks for a mistake.
@@ -137,7 +139,7 @@ impl<'l> Looking<'l> {
     /// The method, whether it goes through sections or leaves them to its callers.
     pub(super) fn anywhere(whole: &'l Whole<'l>, method: MethodId) -> Option<Looking<'l>> {
         let summary = whole.summaries.summary(method)?;
-        Some(Looking { whole, method, summary, is_narrow: false })
+        Some(Looking { whole, method, summary, is_narrow: false, is_first_look: false })
     }
 }
 
@@ -155,11 +157,20 @@ impl Looking<'_> {
         Variable::of(self.whole.program, access).or_else(|| self.given(access))
     }
 
-    /// The variable that a parameter holds: the first one that callers give and threads share.
+    /// The variable that a parameter holds: the first one that callers give and threads share. Who takes a first look asks
+    /// about all of them, and has no need to know which are shared.
     fn given(&self, access: &Access) -> Option<Variable> {
-        let position = access.bare_parameter()?;
-        let given = self.whole.variables.given(self.method, position);
-        given.iter().copied().find(|variable| is_shared(self.whole, *variable))
+        let mut given = self.all_given(access).iter().copied();
+        match self.is_first_look {
+            true => given.next(),
+            false => given.find(|variable| is_shared(self.whole, *variable)),
+        }
+    }
+
+    /// The variables that callers give for the parameter that an access is to.
+    pub(super) fn all_given(&self, access: &Access) -> &[Variable] {
+        let position = access.bare_parameter();
+        position.map(|position| self.whole.variables.given(self.method, position)).unwrap_or_default()
     }
 
     pub(super) fn candidates(&self) -> Vec<Stale> {

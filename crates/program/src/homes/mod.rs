@@ -1,0 +1,321 @@
+//! Which methods may have what stands out of a large program, told by their outlines and by what the code of their callees
+//! names: two steps in sections that touch one variable, with no lock held over both, of which the first has to do with the
+//! second.
+//!
+//! Summaries tell that exactly, and cost most of a check. What is asked here costs little, and rules out most methods.
+
+mod flows;
+mod named;
+
+use std::cell::OnceCell;
+
+use location::{FieldName, Symbol};
+use smallvec::SmallVec;
+
+use self::flows::Flows;
+use self::named::Named;
+use crate::calls::{Calls, Targets};
+use crate::class::{FieldId, MethodId, Program};
+use crate::model::{self, CallModel, Returns};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Outline, Start};
+
+/// What a step touches.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Touched {
+    /// A field, or what it holds.
+    Field(FieldId),
+    /// What a parameter or a local holds.
+    Parameter(u16),
+    Local(u32),
+}
+
+/// A step that touches something.
+#[derive(Clone, Copy)]
+struct Step {
+    event: EventId,
+    writes: bool,
+    /// By the method itself, or an operation of a library that it calls.
+    is_own: bool,
+}
+
+/// What may be asked of many methods.
+pub(crate) struct Homes<'h> {
+    program: &'h Program,
+    calls: &'h Calls,
+    /// By method: whether it leads to a section.
+    leads: &'h [bool],
+    named: Named<'h>,
+}
+
+/// One method, as far as it is asked for.
+struct Home<'h> {
+    homes: &'h Homes<'h>,
+    outline: &'h Outline,
+    /// Events that may be in a section, or be one.
+    events: Vec<EventId>,
+    /// Whether a wait may let a section go.
+    may_be_left: bool,
+    flows: OnceCell<Flows<'h>>,
+}
+
+impl<'h> Homes<'h> {
+    pub(crate) fn new(program: &'h Program, calls: &'h Calls, leads: &'h [bool]) -> Homes<'h> {
+        Homes { program, calls, leads, named: Named::new(program, calls) }
+    }
+
+    /// Whether a method may have two such steps.
+    pub(crate) fn may_be(&self, method: MethodId, outline: &Outline) -> bool {
+        let all = (0..outline.events.len() as u32).map(EventId);
+        let events = all.filter(|event| self.is_in_section(method, &outline.events[event.index()])).collect();
+        let may_be_left = outline.events.iter().any(|event| self.may_wait(event)) || !outline.waits.is_empty();
+        let home = Home { homes: self, outline, events, may_be_left, flows: OnceCell::new() };
+        home.may_touch_again() || home.may_go_to_positions() || home.may_change_found()
+    }
+
+    fn may_wait(&self, event: &Event) -> bool {
+        match &event.action {
+            Action::Wait(_) => true,
+            Action::Call { method, .. } => {
+                let name = self.program.names.text(method.name);
+                name == "wait" || name.starts_with("await")
+            }
+            _ => false,
+        }
+    }
+
+    fn is_in_section(&self, home: MethodId, event: &Event) -> bool {
+        if !event.held.is_empty() || !event.perhaps.is_empty() {
+            return true;
+        }
+        let is_volatile = |field: FieldName| self.program.is_volatile_field(field);
+        match &event.action {
+            Action::Read { base, member, .. } | Action::Write { base, member, .. } => match member {
+                Member::Field(field) | Member::Static(field) => {
+                    is_volatile(*field) || self.program.is_behind_replaced(base)
+                }
+                Member::Elements | Member::State(_) => false,
+            },
+            Action::Call { kind, method, .. } => {
+                let of_library = |model: CallModel| {
+                    model.section != model::Section::None
+                        || model.access != model::Access::None && self.calls.is_behind_interface(home)
+                };
+                self.calls.model(self.program, *method, method.class).is_some_and(of_library)
+                    || self.lead_on(self.calls.targets(self.program, *kind, *method).known())
+            }
+            Action::Lambda { method, .. } => self.lead_on(self.calls.lambda_targets(self.program, *method).known()),
+            Action::Wait(_) => false,
+        }
+    }
+
+    /// Whether methods, or what they call, go through a section.
+    fn lead_on(&self, methods: &[MethodId]) -> bool {
+        let leads = |method: &MethodId| self.leads[method.index()];
+        methods.iter().any(|method| leads(method) || self.calls.callees(*method).iter().any(leads))
+    }
+
+    /// What an event runs that is known by its code.
+    fn targets(&self, event: &Event) -> Option<Targets> {
+        let targets = match &event.action {
+            Action::Call { kind, method, .. } => self.calls.targets(self.program, *kind, *method),
+            Action::Lambda { method, .. } => self.calls.lambda_targets(self.program, *method),
+            _ => return None,
+        };
+        (!targets.known().is_empty()).then_some(targets)
+    }
+}
+
+impl Home<'_> {
+    fn event(&self, event: EventId) -> &Event {
+        &self.outline.events[event.index()]
+    }
+
+    /// Whether what one event reads or yields may decide on another one, or be part of what it does.
+    fn lead(&self, first: EventId, second: EventId) -> bool {
+        self.flows.get_or_init(|| Flows::of(self.outline)).lead(first, second)
+    }
+
+    fn text(&self, symbol: Symbol) -> &str {
+        self.homes.program.names.text(symbol)
+    }
+
+    /// Whether no lock is held from one event to the other, for all that is known.
+    fn are_apart(&self, one: EventId, other: EventId) -> bool {
+        let (first, second) = (self.event(one), self.event(other));
+        one != other
+            && (first.held.intersection(second.held).is_empty() || self.may_be_left || first.in_loop && second.in_loop)
+    }
+
+    /// Whether one variable may be touched by two steps that have to do with each other.
+    fn may_touch_again(&self) -> bool {
+        let mut own: Vec<(Touched, Step)> = Vec::new();
+        let mut away: Vec<(EventId, Targets)> = Vec::new();
+        for event in &self.events {
+            self.add_own(*event, &mut own);
+            away.extend(self.homes.targets(self.event(*event)).map(|targets| (*event, targets)));
+        }
+        own.sort_unstable_by_key(|(what, step)| (*what, step.event));
+        let is_pair = |one: &Step, other: &Step| {
+            self.are_apart(one.event, other.event) && (self.may_decide(one, other) || self.may_decide(other, one))
+        };
+        own.chunk_by(|(what, _), (other, _)| what == other).any(|same| {
+            let steps = || same.iter().map(|(_, step)| step);
+            steps().enumerate().any(|(index, one)| steps().skip(index + 1).any(|other| is_pair(one, other)))
+                || away.iter().any(|(event, targets)| match same[0].0 {
+                    Touched::Field(field) => self.homes.named.of_all(targets.known(), field).is_some_and(|writes| {
+                        let step = Step { event: *event, writes, is_own: false };
+                        steps().any(|own| is_pair(own, &step))
+                    }),
+                    Touched::Parameter(_) | Touched::Local(_) => false,
+                })
+        }) || self.may_count_on(&away)
+    }
+
+    /// Whether a number that one method tells may be counted on by another one.
+    fn may_count_on(&self, away: &[(EventId, Targets)]) -> bool {
+        let named = &self.homes.named;
+        away.iter().filter(|(event, _)| self.is_number(*event)).any(|(told, by)| {
+            away.iter()
+                .any(|(step, others)| self.are_apart(*told, *step) && named.may_change(others.known(), by.known()))
+        })
+    }
+
+    fn is_number(&self, event: EventId) -> bool {
+        match &self.event(event).action {
+            Action::Call { method, .. } => {
+                let descriptor = self.text(method.descriptor);
+                descriptor.ends_with(")I") || descriptor.ends_with(")J")
+            }
+            Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
+                matches!(self.text(field.descriptor), "I" | "J")
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether what a first step tells may decide on a second one, or become what it writes: it gets there, or is a question
+    /// in a call that may throw, or a number that is taken and counted on.
+    fn may_decide(&self, first: &Step, second: &Step) -> bool {
+        let is_question = || match &self.event(first.event).action {
+            Action::Call { method, .. } => !first.is_own && self.text(method.descriptor).ends_with(")V"),
+            _ => false,
+        };
+        second.writes && self.is_number(first.event) || is_question() || self.lead(first.event, second.event)
+    }
+
+    /// Whether something that is found in a container, or what it has, may be changed.
+    fn may_change_found(&self) -> bool {
+        let program = self.homes.program;
+        let is_look = |found: EventId| match &self.event(found).action {
+            Action::Call { method, .. } => {
+                self.homes.calls.model(program, *method, method.class).is_some_and(|model| {
+                    model.access != model::Access::None && matches!(model.returns, Returns::FromState)
+                })
+            }
+            Action::Read { member, .. } => *member == Member::Elements,
+            _ => false,
+        };
+        let changed = |event: EventId| match &self.event(event).action {
+            Action::Write { base, .. } => Some(base.start),
+            Action::Call { arguments, .. } => arguments.first().map(|receiver| receiver.name.start),
+            _ => None,
+        };
+        self.events.iter().any(|event| match changed(*event) {
+            Some(Start::Result(found)) => is_look(found) && self.are_apart(found, *event),
+            _ => false,
+        })
+    }
+
+    /// Whether a number from one section may say where another one looks, be it in another variable.
+    fn may_go_to_positions(&self) -> bool {
+        let goes_there = |event: &EventId| match &self.event(*event).action {
+            Action::Read { member, .. } | Action::Write { member, .. } => *member == Member::Elements,
+            Action::Call { method, .. } => self.text(method.descriptor).starts_with("(I"),
+            _ => false,
+        };
+        let targets: SmallVec<[EventId; 8]> = self.events.iter().copied().filter(goes_there).collect();
+        let leads =
+            |read: EventId| targets.iter().any(|target| self.are_apart(read, *target) && self.lead(read, *target));
+        !targets.is_empty() && self.events.iter().any(|event| self.is_number(*event) && leads(*event))
+    }
+
+    /// Adds what the method itself touches, or an operation of a library that it calls.
+    fn add_own(&self, event: EventId, own: &mut Vec<(Touched, Step)>) {
+        let program = self.homes.program;
+        let mut add = |what: Touched, writes: bool| own.push((what, Step { event, writes, is_own: true }));
+        match &self.event(event).action {
+            Action::Read { base, member, .. } | Action::Write { base, member, .. } => {
+                let writes = matches!(self.event(event).action, Action::Write { .. });
+                match member {
+                    Member::Field(field) | Member::Static(field) => {
+                        let field = program.resolve_field(*field);
+                        let field = field.filter(|field| !program.field(*field).access.is_final());
+                        field.into_iter().for_each(|field| add(Touched::Field(field), writes));
+                    }
+                    Member::Elements | Member::State(_) => {
+                        self.held_by(base).into_iter().for_each(|what| add(what, writes));
+                    }
+                }
+            }
+            Action::Call { method, arguments, .. } => {
+                let model = self.homes.calls.model(program, *method, method.class);
+                if let Some(writes) = self.writes_to_given(event, model) {
+                    let given = arguments.iter().flat_map(|argument| self.held_by(&argument.name));
+                    given.for_each(|what| add(what, writes));
+                }
+            }
+            Action::Lambda { arguments, .. } => {
+                if let Some(writes) = self.writes_to_given(event, None) {
+                    let given = arguments.iter().flat_map(|argument: &Argument| self.held_by(&argument.name));
+                    given.for_each(|what| add(what, writes));
+                }
+            }
+            Action::Wait(_) => {}
+        }
+    }
+
+    /// Whether a call may write what it is given, if it may touch that at all.
+    fn writes_to_given(&self, event: EventId, model: Option<CallModel>) -> Option<bool> {
+        let targets = self.homes.targets(self.event(event));
+        let leads_on = targets.is_some_and(|targets| self.homes.lead_on(targets.known()));
+        let effects = || model.into_iter().flat_map(CallModel::effects);
+        let writes = leads_on || effects().any(|effect| effect.access != model::Access::Read);
+        (leads_on || effects().next().is_some()).then_some(writes)
+    }
+
+    /// What has the contents of an object with such a name; what a call yields may come from anything that its code names.
+    fn held_by(&self, name: &Name) -> SmallVec<[Touched; 4]> {
+        let program = self.homes.program;
+        let mut all = SmallVec::new();
+        let fields = name.steps.iter().filter_map(|step| match step {
+            NameStep::Field(field) => Some(*field),
+            _ => None,
+        });
+        if let Some(field) = fields.last() {
+            all.extend(program.resolve_field(field).map(Touched::Field));
+            return all;
+        }
+        match name.start {
+            Start::Parameter(position) => all.push(Touched::Parameter(position)),
+            Start::Static(field) => all.extend(program.resolve_field(field).map(Touched::Field)),
+            Start::Local(register) => all.push(Touched::Local(register)),
+            Start::Result(event) | Start::Element(event) => self.add_yielded(event, &mut all),
+            Start::New(_) | Start::Class(_) | Start::Unknown => {}
+        }
+        all
+    }
+
+    /// Adds what may hold what a call yields. A view, an iterator or an element belongs to what it was taken from.
+    fn add_yielded(&self, event: EventId, all: &mut SmallVec<[Touched; 4]>) {
+        let Action::Call { arguments, .. } = &self.event(event).action else { return };
+        if let Some(targets) = self.homes.targets(self.event(event)) {
+            all.extend(self.homes.named.holding(targets.known()).map(Touched::Field));
+        } else if let Some(receiver) = arguments.first() {
+            let is_earlier = |yielded: EventId| yielded < event;
+            match receiver.name.start {
+                Start::Result(yielded) | Start::Element(yielded) if !is_earlier(yielded) => {}
+                _ => all.extend(self.held_by(&receiver.name)),
+            }
+        }
+    }
+}
