@@ -18,7 +18,11 @@ impl Looking<'_> {
         // Whether a field is this thread's own is costly to find out, so it is asked only if a pair could come of it.
         let farthest = self.followed(&direct, write, usize::MAX, |read| self.possible_puts(read));
         let makes_pair = |influence: &Influence| match influence.root {
-            Root::Access(read) => !direct.contains(influence) && !self.section_pairs(read, write, influence).is_empty(),
+            Root::Access(read) => {
+                !direct.contains(influence)
+                    && (!self.is_narrow || self.may_be_one(self.access(read), write))
+                    && !self.section_pairs(read, write, influence).is_empty()
+            }
             Root::Parameter(_) => false,
         };
         if !farthest.iter().any(makes_pair) {
