@@ -25,6 +25,8 @@ pub(crate) struct Summarised {
     pub(crate) matters: Vec<bool>,
     /// Methods that would matter if more were told: of these outlines are made when somebody asks.
     pub(crate) around: FxHashSet<MethodId>,
+    /// Of those that matter: constructors that matter only for what their objects hold.
+    pub(crate) makers: FxHashSet<MethodId>,
 }
 
 /// What is known of them before any code is looked at.
@@ -87,7 +89,8 @@ impl Expected {
     /// Which methods are summarised, by what the outlines of those tell that may have what is told.
     pub(crate) fn settled(&self, program: &Program, calls: &Calls, outlines: &OutlineCache) -> Summarised {
         let Some(homes) = &self.homes else {
-            return Summarised { matters: self.matters.clone(), around: FxHashSet::default() };
+            let matters = self.matters.clone();
+            return Summarised { matters, around: FxHashSet::default(), makers: FxHashSet::default() };
         };
         outlines.make(program, |method| self.is_outlined[method.index()]);
         let leads = marked_in(program, &self.above);
@@ -106,10 +109,12 @@ impl Expected {
             led.filter(|callee| (leads[callee.index()] || tells(*callee)) && !matters[callee.index()]).collect();
         led.iter().for_each(|method| matters[method.index()] = true);
         spread(&mut matters, led, self.down.saturating_sub(1), |method| calls.callees(method));
+        let run = matters.clone();
         with_initialisers(program, calls, &homes, &mut matters);
+        let makers = program.methods().filter(|method| matters[method.index()] && !run[method.index()]).collect();
         let is_around = |method: &MethodId| self.matters[method.index()] && !matters[method.index()];
         let around = program.methods().filter(is_around).collect();
-        Summarised { matters, around }
+        Summarised { matters, around, makers }
     }
 }
 

@@ -165,7 +165,7 @@ impl<'p> Ground<'p> {
 
     /// Summaries of the methods that `wanted` accepts. Of `around`, which call them, only what they hold then is known.
     pub fn summaries(&self, wanted: impl Fn(MethodId) -> bool, around: FxHashSet<MethodId>) -> Summaries {
-        let scope = Scope { atomic: &[], extent: Extent::NEAR, around };
+        let scope = Scope { around, ..Scope::from(Extent::NEAR) };
         Summaries::of(self.program, &self.calls, self.outlines.clone(), Arc::default(), scope, wanted)
     }
 
@@ -191,6 +191,8 @@ pub struct Whole<'p> {
     ground: Arc<Ground<'p>>,
     pub summaries: Summaries,
     pub variables: Variables,
+    /// The methods that may have what is told, if the others have been ruled out.
+    asked: Option<Vec<MethodId>>,
 }
 
 impl<'p> std::ops::Deref for Whole<'p> {
@@ -207,17 +209,22 @@ impl<'p> Whole<'p> {
     }
 
     pub fn on(ground: Arc<Ground<'p>>) -> Whole<'p> {
-        let Summarised { matters, around } = ground.summarised();
+        let Summarised { matters, around, makers } = ground.summarised();
         let atomic = &ground.expected().atomic;
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
-        let scope = Scope { atomic, extent: ground.extent(), around: around.clone() };
+        let scope = Scope { atomic, around: around.clone(), makers: makers.clone(), ..Scope::from(ground.extent()) };
         let is_wanted = |method: MethodId| matters[method.index()];
         let summaries = Summaries::of(ground.program, &ground.calls, outlines, captured, scope, is_wanted);
         Whole::with(ground, summaries)
     }
 
+    /// The methods in which something may be told.
+    pub fn asked(&self) -> Vec<MethodId> {
+        self.asked.clone().unwrap_or_else(|| self.program.methods().collect())
+    }
+
     /// Summarises those methods, too, that would matter if more were told: whose code names one of these fields, or which
-    /// call one of these methods.
+    /// call one of these methods. In none but these and the methods themselves something is told.
     pub fn add_users(&mut self, methods: &[MethodId], fields: &FxHashSet<FieldId>) {
         let (program, calls) = (self.ground.program, &self.ground.calls);
         let around = &self.ground.summarised().around;
@@ -234,6 +241,10 @@ impl<'p> Whole<'p> {
         }
         self.summaries.extend(program, calls, &added);
         self.variables = Variables::of(program, &self.summaries);
+        added.extend(methods);
+        let mut asked: Vec<MethodId> = added.into_iter().collect();
+        asked.sort_unstable();
+        self.asked = Some(asked);
     }
 
     /// With a summary of every method, not only of those that matter.
@@ -241,14 +252,14 @@ impl<'p> Whole<'p> {
         let ground = Arc::new(Ground::of(program, settings));
         let atomic = atomic_methods(program, &ground.calls, &ground.settings.atomic);
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
-        let scope = Scope { atomic: &atomic, extent: ground.extent(), around: FxHashSet::default() };
+        let scope = Scope { atomic: &atomic, ..Scope::from(ground.extent()) };
         let summaries = Summaries::of(program, &ground.calls, outlines, captured, scope, |_| true);
         Whole::with(ground, summaries)
     }
 
     fn with(ground: Arc<Ground<'p>>, summaries: Summaries) -> Whole<'p> {
         let variables = Variables::of(ground.program, &summaries);
-        Whole { ground, summaries, variables }
+        Whole { ground, summaries, variables, asked: None }
     }
 
     pub fn release(&self) -> Release<'_> {

@@ -50,7 +50,7 @@ fn check(whole: &Whole<'_>, options: &Options) -> Checked {
 
 fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
     whole.threads();
-    let methods: Vec<MethodId> = whole.program.methods().collect();
+    let methods = whole.asked();
     let is_asked = |method: MethodId| notes || !again::is_large(whole, method);
     let others = methods.iter().any(|method| is_asked(*method)).then(|| rules::Others::of(whole));
     methods

@@ -69,8 +69,8 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 fn check(whole: &Whole<'_>, options: &Options) -> Checked {
     whole.threads();
-    let methods: Vec<_> = whole.program.methods().collect();
-    let elsewhere = rules::Elsewhere::of(whole, &methods);
+    let elsewhere = rules::Elsewhere::of(whole, &whole.program.methods().collect::<Vec<_>>());
+    let methods = whole.asked();
     let findings = methods
         .par_iter()
         .flat_map_iter(|method| {

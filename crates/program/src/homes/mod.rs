@@ -24,9 +24,8 @@ use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, O
 enum Touched {
     /// A field, or what it holds.
     Field(FieldId),
-    /// What a parameter or a local holds.
+    /// What a parameter holds.
     Parameter(u16),
-    Local(u32),
 }
 
 /// A step that touches something.
@@ -166,7 +165,7 @@ impl Home<'_> {
                         let step = Step { event: *event, writes, is_own: false };
                         steps().any(|own| is_pair(own, &step))
                     }),
-                    Touched::Parameter(_) | Touched::Local(_) => false,
+                    Touched::Parameter(_) => false,
                 })
         }) || self.may_count_on(&away)
     }
@@ -298,9 +297,9 @@ impl Home<'_> {
         match name.start {
             Start::Parameter(position) => all.push(Touched::Parameter(position)),
             Start::Static(field) => all.extend(program.resolve_field(field).map(Touched::Field)),
-            Start::Local(register) => all.push(Touched::Local(register)),
             Start::Result(event) | Start::Element(event) => self.add_yielded(event, &mut all),
-            Start::New(_) | Start::Class(_) | Start::Unknown => {}
+            // What has no name in the program is no variable.
+            Start::New(_) | Start::Local(_) | Start::Class(_) | Start::Unknown => {}
         }
         all
     }

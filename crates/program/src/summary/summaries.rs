@@ -42,11 +42,13 @@ pub struct Scope<'s> {
     pub extent: Extent,
     /// Methods that call those that are summarised, and of which only what their outlines tell is known.
     pub around: FxHashSet<MethodId>,
+    /// Of those that are asked for: which make objects, and tell by their outlines alone what these hold.
+    pub makers: FxHashSet<MethodId>,
 }
 
 impl From<Extent> for Scope<'_> {
     fn from(extent: Extent) -> Self {
-        Scope { atomic: &[], extent, around: FxHashSet::default() }
+        Scope { atomic: &[], extent, around: FxHashSet::default(), makers: FxHashSet::default() }
     }
 }
 
@@ -60,7 +62,7 @@ impl Summaries {
         scope: Scope<'_>,
         wanted: impl Fn(MethodId) -> bool,
     ) -> Summaries {
-        let Scope { atomic, extent, around } = scope;
+        let Scope { atomic, extent, around, makers } = scope;
         let count = program.known_method_count();
         let wanted: Vec<bool> = (0..count as u32).map(|method| wanted(MethodId(method))).collect();
         outlines.make(program, |method| wanted[method.index()]);
@@ -79,7 +81,7 @@ impl Summaries {
         all.holdings = holdings;
         all.summaries.resize_with(count, || None);
         let wanted = all.wanted.clone();
-        all.summarise(program, calls, |method| wanted[method.index()]);
+        all.summarise(program, calls, |method| wanted[method.index()] && !makers.contains(&method));
         all
     }
 
