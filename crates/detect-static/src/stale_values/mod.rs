@@ -38,6 +38,7 @@ mod own_key;
 mod phases;
 mod replaced;
 mod room;
+mod rounds;
 mod rules;
 mod shown;
 mod shut;
