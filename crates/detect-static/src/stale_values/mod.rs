@@ -28,6 +28,7 @@ mod functions;
 mod granted;
 mod harmless;
 mod idioms;
+mod idle;
 mod iterated;
 mod kept;
 mod little;

@@ -213,13 +213,17 @@ impl Looking<'_> {
                         continue;
                     }
                     // That something is open, in order or not over is asked in passing; an amount is asked for a reason,
-                    // and so is a flag if whoever puts it up changes the other one with it.
-                    let is_end = || number == 2 && self.is_ended_by(variable, write);
+                    // and so is a flag if whoever puts it up changes the other one with it, and what is waited for before a
+                    // flag is put up.
+                    let is_end = || match number {
+                        2 => self.is_ended_by(variable, write),
+                        _ => self.is_shut_when_idle(read, write, variable, written),
+                    };
                     if number >= 2 && variable != written && !is_end() {
                         continue;
                     }
                     // What one thread alone waits for and then takes is there for it.
-                    if number == 3 && !run_at_once(self.whole, self.method, self.method) {
+                    if number == 3 && variable == written && !run_at_once(self.whole, self.method, self.method) {
                         continue;
                     }
                     let write_id = AccessId(index as u32);
