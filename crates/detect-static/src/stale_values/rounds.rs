@@ -4,8 +4,10 @@
 //! is answered alike in every round, so that of its arms one is taken and the others are not; and what a call yields in
 //! the next round is another object.
 
+use program::FieldId;
 use program::ir::{BlockId, Body, Condition, Op, Value};
 use program::outline::{EventId, Outline, Start};
+use program::sharing::Sharing;
 use program::summary::{Access, Root};
 
 use super::rules::{Looking, Stale};
@@ -130,10 +132,9 @@ impl Looking<'_> {
         let block = body.block_of(value).index();
         let is_fixed = |value: Value| self.is_fixed(body, value, steps - 1);
         !outline.reaches(block, block, usize::MAX)
+            || self.lasting(body, value).is_some_and(|(_, base)| base.is_none_or(is_fixed))
             || match *body.op(value) {
                 Op::Parameter(_) | Op::Constant(_) => true,
-                Op::GetField { base, field } => self.whole.program.is_final_field(field) && is_fixed(base),
-                Op::GetStatic(field) => self.whole.program.is_final_field(field),
                 Op::Negate(one)
                 | Op::Convert(one)
                 | Op::Cast(one, _)
@@ -146,16 +147,39 @@ impl Looking<'_> {
 
     /// Whether two registers that never change have the same value.
     fn is_same(&self, body: &Body, one: Value, other: Value) -> bool {
-        let is_final = |field| self.whole.program.is_final_field(field);
+        let is_same = || match (self.lasting(body, one), self.lasting(body, other)) {
+            (Some((field, None)), Some((same, None))) => field == same,
+            (Some((field, Some(base))), Some((same, Some(also)))) => field == same && self.is_same(body, base, also),
+            _ => false,
+        };
         one == other
-            || match (*body.op(one), *body.op(other)) {
-                (Op::GetField { base, field }, Op::GetField { base: also, field: same }) => {
-                    field == same && is_final(field) && self.is_same(body, base, also)
+            || matches!((*body.op(one), *body.op(other)), (Op::Constant(one), Op::Constant(other)) if one == other)
+            || is_same()
+    }
+
+    /// The field that a register was read from, and the object, if the field keeps what the object was made with; also by a
+    /// method that yields nothing else.
+    fn lasting(&self, body: &Body, value: Value) -> Option<(FieldId, Option<Value>)> {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let (field, base) = match *body.op(value) {
+            Op::GetField { base, field } => (field, Some(base)),
+            Op::GetStatic(field) => (field, None),
+            Op::Call { kind, method, arguments } => {
+                let targets = calls.targets(program, kind, method);
+                let ([getter], [base]) = (targets.known(), body.operands(arguments)) else { return None };
+                let inner = program.body(*getter).ok()??;
+                let yielded = inner.terminator(BlockId::ENTRY).map(|last| *inner.op(last));
+                let Some(Op::Return(Some(yielded))) = yielded else { return None };
+                match *inner.op(yielded) {
+                    Op::GetField { base: own, field } if Some(own) == inner.this() => (field, Some(*base)),
+                    _ => return None,
                 }
-                (Op::GetStatic(field), Op::GetStatic(same)) => field == same && is_final(field),
-                (Op::Constant(one), Op::Constant(other)) => one == other,
-                _ => false,
             }
+            _ => return None,
+        };
+        let field = program.resolve_field(field)?;
+        let is_kept = || self.whole.sharings().field(field) == Some(Sharing::EffectivelyImmutable);
+        (program.field(field).access.is_final() || is_kept()).then_some((field, base))
     }
 
     /// Whether others get in while the section that has a read and a write goes on: it waits in between, or is left and
