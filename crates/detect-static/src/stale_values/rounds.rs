@@ -178,8 +178,11 @@ impl Looking<'_> {
             _ => return None,
         };
         let field = program.resolve_field(field)?;
-        let is_kept = || self.whole.sharings().field(field) == Some(Sharing::EffectivelyImmutable);
-        (program.field(field).access.is_final() || is_kept()).then_some((field, base))
+        let access = program.field(field).access;
+        // A volatile that no code sets is set by a handle.
+        let is_kept =
+            || !access.is_volatile() && self.whole.sharings().field(field) == Some(Sharing::EffectivelyImmutable);
+        (access.is_final() || is_kept()).then_some((field, base))
     }
 
     /// Whether others get in while the section that has a read and a write goes on: it waits in between, or is left and
