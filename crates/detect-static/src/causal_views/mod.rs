@@ -20,6 +20,7 @@ mod all_locks;
 mod chain;
 mod explain;
 mod follow;
+mod handed_on;
 mod moved;
 pub(crate) mod paper;
 mod refused;

@@ -9,6 +9,7 @@ use rustc_hash::FxHashMap;
 
 use super::again::is_part;
 use super::all_locks::{element_of, locked_all, may_lock_all};
+use super::handed_on::looks_for;
 use super::rules::{Asking, Kind, Torn, is_known};
 use super::views::{Item, Joint, common, own};
 use crate::threads::{is_owned, is_shared};
@@ -102,6 +103,12 @@ fn put_together(whole: &Whole<'_>, sum: &Joint) -> Option<Met> {
     })
 }
 
+/// Where a section goes over the elements to look for one.
+fn searched(whole: &Whole<'_>, sum: &Joint) -> Option<Met> {
+    let access = whole.summaries.summary(sum.method)?.accesses.get(sum.first.index())?;
+    Some(Met { spot: access.spot, kind: MeetingKind::Computed })
+}
+
 /// Whether a section of the method itself is open while one element after the other is read.
 fn is_over_all(whole: &Whole<'_>, summary: &Summary, outline: &Outline, access: &Access) -> bool {
     let block = outline.events[access.event.index()].block as usize;
@@ -192,14 +199,16 @@ impl Asking<'_> {
             };
             self.summary.accesses.iter().any(|other| is_other(other) && other.base.same(&access.base))
         };
-        let is_one_change = are_two
+        let are_torn = are_two
             && !does_both(a)
             && !does_both(b)
             && is_known(&a.base)
             && is_known(&b.base)
             && self.are_held_apart(first.0, second.0)
-            && self.may_follow(a, b)
-            && self.moves(first, second);
+            && self.may_follow(a, b);
+        let is_moved = are_torn && self.moves(first, second);
+        let marks = if are_torn && !is_moved { self.hands_on(a, b, first.1.variable) } else { None };
+        let is_one_change = is_moved || marks.is_some();
         let is_shared = || is_shared(self.whole, first.1.variable) && !is_owned(self.whole, self.method, a);
         let variable = first.1.variable;
         let by_section = sums.by_section.get(&variable).into_iter().flatten();
@@ -208,7 +217,11 @@ impl Asking<'_> {
         let by_all = by_all.filter(|(_, fields)| is_one_change && self.are_by_one_each(a, b, fields));
         let mut others = by_section.chain(by_all.map(|(other, _)| other));
         others.find_map(|other| {
-            let met = put_together(self.whole, other).filter(|_| self.runs_with(a, b, other) && is_shared())?;
+            let met = match &marks {
+                Some(marks) => searched(self.whole, other).filter(|_| looks_for(self.whole, other.method, marks)),
+                None => put_together(self.whole, other),
+            };
+            let met = met.filter(|_| self.runs_with(a, b, other) && is_shared())?;
             Some(Torn { kind: Kind::Write, first: first.0, second: second.0, other: *other, met })
         })
     }

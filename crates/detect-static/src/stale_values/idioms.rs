@@ -88,11 +88,38 @@ impl Looking<'_> {
         };
         let mut conditions = outline.events[write.event.index()].control.iter();
         stale.how == Use::Decides
-            && stale.variable == stale.written
+            && (stale.variable == stale.written || self.is_counted_off(stale, write))
             && self.counted_on(write).is_some()
             && conditions.any(|condition| {
                 let mut sources = outline.conditions[*condition as usize].sources.iter();
                 sources.any(|source| is_taken(source.origin))
+            })
+    }
+
+    /// `return closed ? null : jobs.remove();`, and `pending--` when the job is done: the section that asked has taken something
+    /// because of the answer, and what is counted off later was counted on where it was put.
+    fn is_counted_off(&self, stale: &Stale, write: &Access) -> bool {
+        let counts_on = |container: Variable| {
+            self.whole.variables.writers(container).iter().any(|place| {
+                self.is_by(place, |there, put| {
+                    there.way_of(put) == Some(Way::Up)
+                        && there.summary.accesses.iter().any(|step| {
+                            step.is_write
+                                && there.variable(step) == Some(stale.written)
+                                && !step.held.intersection(put.held).is_empty()
+                                && there.way_of(step) == Some(Way::Up)
+                        })
+                })
+            })
+        };
+        self.way_of(write) == Some(Way::Down)
+            && self.summary.accesses.iter().any(|taking| {
+                taking.is_write
+                    && taking.is_of_contents()
+                    && taking.held.contains(stale.first)
+                    && comes_from(&taking.control, stale.read)
+                    && self.way_of(taking) == Some(Way::Down)
+                    && self.variable(taking).is_some_and(counts_on)
             })
     }
 

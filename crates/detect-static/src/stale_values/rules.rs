@@ -224,13 +224,17 @@ impl Looking<'_> {
                         continue;
                     }
                     // That something is open, in order or not over is asked in passing; an amount is asked for a reason,
-                    // and so is a flag if whoever puts it up changes the other one with it.
-                    let is_end = || number == 2 && self.is_ended_by(variable, write);
+                    // and so is a flag if whoever puts it up changes the other one with it, and what is waited for before a
+                    // flag is put up.
+                    let is_end = || match number {
+                        2 => self.is_ended_by(variable, write),
+                        _ => self.is_shut_when_idle(read, write, variable, written),
+                    };
                     if number >= 2 && variable != written && !is_end() {
                         continue;
                     }
                     // What one thread alone waits for and then takes is there for it.
-                    if number == 3 && !run_at_once(self.whole, self.method, self.method) {
+                    if number == 3 && variable == written && !run_at_once(self.whole, self.method, self.method) {
                         continue;
                     }
                     let write_id = AccessId(index as u32);
@@ -324,29 +328,6 @@ impl Looking<'_> {
         pairs
     }
 
-    /// Whether others get in while the section that has a read and a write goes on: it waits in between, or is left and
-    /// entered again in a loop. What is put into an object after the object was given away is in it from the start as far as
-    /// flows tell, and is none of this; nor is what the same method is asked for again after the wait.
-    fn is_left_between(&self, section: usize, read: &Access, write: &Access) -> bool {
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return true };
-        let is_same = |other: &Access| {
-            !other.is_write && other.spot == read.spot && other.base.same(&read.base) && other.event != read.event
-        };
-        let renewed = || {
-            let reads = write.value.iter().filter_map(|influence| match influence.root {
-                Root::Access(other) => Some(self.access(other)),
-                Root::Parameter(_) => None,
-            });
-            reads.filter(|other| is_same(other)).map(|other| other.event).collect::<Vec<_>>()
-        };
-        outline.may_follow(write.event, write.event)
-            || self.summary.waits.iter().any(|waiting| {
-                waiting.sections.contains(section)
-                    && outline.may_follow(read.event, waiting.event)
-                    && outline.leads_to(waiting.event, write.event, &renewed())
-            })
-    }
-
     /// The sections that an access is in: on every way to it, or, where none is, on some.
     fn around(&self, access: &Access) -> impl Iterator<Item = usize> {
         let outline = self.whole.summaries.outline(self.method).filter(|_| access.held.is_empty());
@@ -410,6 +391,7 @@ impl Looking<'_> {
             && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted | Use::Iterated)
                 || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
+            && !self.is_of_other_run(stale)
     }
 
     /// Whether the later lock is taken while the earlier one is held: a write lock becomes a read lock.

@@ -68,7 +68,8 @@ impl Looking<'_> {
                     |look: &&Access| !look.is_write && look.member == read.member && look.base.same(&read.base);
                 let looks: Vec<EventId> =
                     there.summary.accesses.iter().filter(is_look).map(|look| look.event).collect();
-                if may_end(inner, waiting.event, &looks) {
+                let blocks = asked_with(inner, waiting.event, &looks);
+                if may_end(inner, waiting.event, &looks, &blocks) {
                     spots.push(read.spot);
                 }
             }
@@ -97,8 +98,26 @@ impl Looking<'_> {
     }
 }
 
-/// Whether a method can go from an event to its end, without an exception and without coming by one of the others.
-fn may_end(outline: &Outline, from: EventId, others: &[EventId]) -> bool {
+/// `while (cars > 0 && colour != wanted) wait();`: the blocks of questions that decide about a wait, are asked again after it,
+/// and then lead on to one of the looks unless their own answer is enough. The whole is asked again where these are.
+fn asked_with(outline: &Outline, wait: EventId, looks: &[EventId]) -> Vec<usize> {
+    let wait = &outline.events[wait.index()];
+    let waiting = wait.block as usize;
+    let blocks = wait.control.iter().map(|condition| outline.conditions[*condition as usize].block as usize);
+    let leads_on = |asked: usize| {
+        looks.iter().any(|look| {
+            let block = outline.events[look.index()].block as usize;
+            block == asked || outline.reaches(asked, block, waiting)
+        })
+    };
+    blocks
+        .filter(|asked| *asked != waiting && outline.reaches(waiting, *asked, usize::MAX) && leads_on(*asked))
+        .collect()
+}
+
+/// Whether a method can go from an event to its end, without an exception and without coming by one of the others, nor
+/// through one of the barred blocks.
+fn may_end(outline: &Outline, from: EventId, others: &[EventId], barred: &[usize]) -> bool {
     let block_of = |event: EventId| outline.events[event.index()].block as usize;
     let first = block_of(from);
     if others.iter().any(|other| block_of(*other) == first && *other > from) {
@@ -113,7 +132,8 @@ fn may_end(outline: &Outline, from: EventId, others: &[EventId]) -> bool {
             return true;
         }
         for next in following {
-            if !others.iter().any(|other| block_of(*other) == next.block) && !seen.contains(&next.block) {
+            let is_barred = barred.contains(&next.block) || others.iter().any(|other| block_of(*other) == next.block);
+            if !is_barred && !seen.contains(&next.block) {
                 seen.push(next.block);
             }
         }

@@ -189,6 +189,21 @@ impl Outline {
         }
     }
 
+    /// Whether control can get from the method's entry to a block without ever going from another one to one of its
+    /// successors.
+    pub fn leads_without(&self, asked: usize, successor: usize, wanted: usize) -> bool {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending = vec![0];
+        while let Some(block) = pending.pop() {
+            if std::mem::replace(&mut reached[block], true) {
+                continue;
+            }
+            let next = self.blocks.successors(block).filter(|next| block != asked || next.block != successor);
+            pending.extend(next.map(|next| next.block));
+        }
+        reached[wanted]
+    }
+
     /// Whether control gets from a condition to a block only by way of one successor.
     pub fn comes_only_by(&self, condition: &Condition, successor: u8, wanted: usize) -> bool {
         let asked = condition.block as usize;

@@ -370,13 +370,16 @@ impl Composing<'_, '_> {
         parts.filter_map(|part| Key::of(self.program, &self.settle(&part.name))).collect()
     }
 
-    /// Whether a call removes the object that it is given, or those in a collection.
+    /// Whether a call removes the object that it is given, or those in a collection; or what stands under a key, if it is
+    /// what it is given.
     pub(super) fn is_removal(&self, event: &Event) -> bool {
         let Action::Call { method, .. } = &event.action else { return false };
         let names = &self.program.names;
         let descriptor = names.text(method.descriptor);
         names.text(method.name).starts_with("remove")
-            && (descriptor.starts_with("(Ljava/lang/Object;)") || descriptor.starts_with("(Ljava/util/Collection;)"))
+            && ["(Ljava/lang/Object;)", "(Ljava/util/Collection;)", "(Ljava/lang/Object;Ljava/lang/Object;)Z"]
+                .iter()
+                .any(|parameters| descriptor.starts_with(parameters))
     }
 
     /// Whether a call reads state that its result or its write shows.
