@@ -5,6 +5,7 @@ use location::FieldName;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Argument, Object, Start};
+use crate::outlines::Outlines;
 use crate::summary::Summaries;
 use crate::thread::Threads;
 use crate::whole::Whole;
@@ -92,7 +93,10 @@ impl Given<'_> {
         callers.dedup();
         !callers.is_empty()
             && callers.into_iter().all(|caller| {
-                let Some(outline) = self.summaries.outline(caller) else { return false };
+                // Callers may not be among those that are summarised.
+                let Some(outline) = Outlines::new(self.program, &self.summaries.outlines).get(caller) else {
+                    return false;
+                };
                 outline.events.iter().all(|event| match &event.action {
                     Action::Call { kind, method: called, arguments }
                         if self.calls.targets(self.program, *kind, *called).known().contains(&method) =>

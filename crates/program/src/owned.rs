@@ -176,7 +176,7 @@ impl Owned<'_> {
     /// Whether a call yields what a function has just made, whichever of those that it may be.
     pub fn is_made_by_function(&self, method: MethodId, call: EventId) -> bool {
         let program = self.whole.program;
-        let outline = self.whole.summaries.outline(method);
+        let outline = self.whole.outlines().get(method);
         let Some(Action::Call { kind, method: called, arguments }) =
             outline.and_then(|outline| outline.events.get(call.index())).map(|event| &event.action)
         else {
@@ -237,7 +237,7 @@ impl Owned<'_> {
 
     /// Whether a lambda that is made at an event always yields a new object that nobody else has.
     fn is_maker(&self, method: MethodId, event: EventId) -> bool {
-        let outline = self.whole.summaries.outline(method);
+        let outline = self.whole.outlines().get(method);
         let Some(Action::Lambda { method: maker, .. }) =
             outline.and_then(|outline| outline.events.get(event.index())).map(|event| &event.action)
         else {

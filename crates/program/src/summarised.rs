@@ -100,6 +100,13 @@ impl Expected {
         };
         let homes: Vec<MethodId> = homes.par_iter().copied().filter(is_home).collect();
         let mut matters = marked_in(program, &homes);
+        // What callers give tells of which variable it is.
+        let is_given =
+            |home: &&MethodId| outlines.made(**home).is_some_and(|outline| asked.may_be_given(**home, outline));
+        let given: Vec<MethodId> = homes.par_iter().filter(is_given).copied().collect();
+        for caller in given.iter().flat_map(|home| calls.callers(*home)) {
+            matters[caller.index()] |= self.matters[caller.index()];
+        }
         // Where no lock is held, what is called counts if it goes to a section itself, or only tells what a field has.
         let tells = |method: MethodId| calls.made_by(method).is_empty() && !calls.reads(method).is_empty();
         let (locking, others): (Vec<_>, Vec<_>) = homes.iter().copied().partition(|home| program.may_lock(*home));

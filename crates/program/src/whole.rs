@@ -14,6 +14,7 @@ use crate::class::{FieldId, MethodId, Program, Unreadable};
 use crate::cover::Cover;
 use crate::ir::Body;
 use crate::latch::Signals;
+use crate::outline::Action;
 use crate::outlines::{OutlineCache, Outlines};
 use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
@@ -49,6 +50,9 @@ const LARGE_LIBRARY: usize = 24;
 
 /// Callers of what may stand out are summarised so many calls up.
 const MAX_UP: usize = 2;
+
+/// Functions that more methods may run are not followed to these.
+const MAX_RUNNERS: usize = 40;
 
 /// What may be asked without summaries: calls, outlines, threads, and which fields are shared. Found when it is first
 /// asked for, but for the calls.
@@ -186,6 +190,10 @@ impl<'p> Ground<'p> {
     }
 }
 
+fn yields_object(program: &Program, method: MethodId) -> bool {
+    program.names.text(program.method_name(method).descriptor).ends_with(';')
+}
+
 /// The ground, with summaries of all methods that matter.
 pub struct Whole<'p> {
     ground: Arc<Ground<'p>>,
@@ -236,8 +244,13 @@ impl<'p> Whole<'p> {
         let mut added: FxHashSet<MethodId> = around.par_iter().copied().filter(is_user).collect();
         let mut called = methods.to_vec();
         for _ in 0..MAX_UP {
-            called = called.iter().flat_map(|method| calls.callers(*method)).copied().collect();
+            let mut above: Vec<MethodId> = called.iter().flat_map(|method| calls.callers(*method)).copied().collect();
+            above.extend(called.iter().flat_map(|method| self.runners(*method)));
+            called = above;
             called.retain(|caller| around.contains(caller) && added.insert(*caller));
+            // What they call tells whose the objects are that they give.
+            let callees = called.iter().flat_map(|caller| calls.callees(*caller));
+            added.extend(callees.filter(|callee| around.contains(callee) && yields_object(program, **callee)));
         }
         self.summaries.extend(program, calls, &added);
         self.variables = Variables::of(program, &self.summaries);
@@ -245,6 +258,25 @@ impl<'p> Whole<'p> {
         let mut asked: Vec<MethodId> = added.into_iter().collect();
         asked.sort_unstable();
         self.asked = Some(asked);
+    }
+
+    /// Who may run a method as a function, by the name of what functions of its kind are called by; nobody if that may be
+    /// too many.
+    fn runners(&self, function: MethodId) -> Vec<MethodId> {
+        let (program, calls) = (self.program, &self.calls);
+        let is_made = |maker: &&MethodId| {
+            let lambdas = &calls.mentions[maker.index()].lambdas;
+            lambdas.iter().any(|made| calls.lambda_targets(program, *made).known().contains(&function))
+        };
+        let makers = calls.callers(function).iter().filter(is_made).filter_map(|maker| self.outlines().get(*maker));
+        let kinds = makers.flat_map(|outline| &outline.events).filter_map(|event| match &event.action {
+            Action::Lambda { method, by, .. } => {
+                calls.lambda_targets(program, *method).known().contains(&function).then_some(by.name)
+            }
+            _ => None,
+        });
+        let runners = kinds.filter_map(|kind| self.interface_callers().get(&kind));
+        runners.filter(|runners| runners.len() <= MAX_RUNNERS).flatten().copied().collect()
     }
 
     /// With a summary of every method, not only of those that matter.

@@ -64,11 +64,23 @@ impl<'h> Homes<'h> {
 
     /// Whether a method may have two such steps.
     pub(crate) fn may_be(&self, method: MethodId, outline: &Outline) -> bool {
+        let home = self.home(method, outline);
+        home.may_touch_again() || home.may_go_to_positions() || home.may_change_found()
+    }
+
+    /// Whether they may be about what callers give.
+    pub(crate) fn may_be_given(&self, method: MethodId, outline: &Outline) -> bool {
+        let home = self.home(method, outline);
+        let own = home.own_steps();
+        let given = own.iter().filter(|(what, _)| matches!(what, Touched::Parameter(_))).copied().collect::<Vec<_>>();
+        home.may_be_pairs(&given, &[])
+    }
+
+    fn home<'a>(&'a self, method: MethodId, outline: &'a Outline) -> Home<'a> {
         let all = (0..outline.events.len() as u32).map(EventId);
         let events = all.filter(|event| self.is_in_section(method, &outline.events[event.index()])).collect();
         let may_be_left = outline.events.iter().any(|event| self.may_wait(event)) || !outline.waits.is_empty();
-        let home = Home { homes: self, outline, events, may_be_left, flows: OnceCell::new() };
-        home.may_touch_again() || home.may_go_to_positions() || home.may_change_found()
+        Home { homes: self, outline, events, may_be_left, flows: OnceCell::new() }
     }
 
     fn may_wait(&self, event: &Event) -> bool {
@@ -147,27 +159,36 @@ impl Home<'_> {
 
     /// Whether one variable may be touched by two steps that have to do with each other.
     fn may_touch_again(&self) -> bool {
+        let away = self.events.iter().filter_map(|event| Some((*event, self.homes.targets(self.event(*event))?)));
+        let away: Vec<(EventId, Targets)> = away.collect();
+        self.may_be_pairs(&self.own_steps(), &away) || self.may_count_on(&away)
+    }
+
+    /// What the method touches itself, by what it is.
+    fn own_steps(&self) -> Vec<(Touched, Step)> {
         let mut own: Vec<(Touched, Step)> = Vec::new();
-        let mut away: Vec<(EventId, Targets)> = Vec::new();
-        for event in &self.events {
-            self.add_own(*event, &mut own);
-            away.extend(self.homes.targets(self.event(*event)).map(|targets| (*event, targets)));
-        }
+        self.events.iter().for_each(|event| self.add_own(*event, &mut own));
         own.sort_unstable_by_key(|(what, step)| (*what, step.event));
+        own
+    }
+
+    /// Whether two of the method's own steps are about one thing, or one of them and one in what it calls.
+    fn may_be_pairs(&self, own: &[(Touched, Step)], away: &[(EventId, Targets)]) -> bool {
         let is_pair = |one: &Step, other: &Step| {
             self.are_apart(one.event, other.event) && (self.may_decide(one, other) || self.may_decide(other, one))
         };
         own.chunk_by(|(what, _), (other, _)| what == other).any(|same| {
             let steps = || same.iter().map(|(_, step)| step);
+            let is_named = |(event, targets): &(EventId, Targets)| match same[0].0 {
+                Touched::Field(field) => self.homes.named.of_all(targets.known(), field).is_some_and(|writes| {
+                    let step = Step { event: *event, writes, is_own: false };
+                    steps().any(|own| is_pair(own, &step))
+                }),
+                Touched::Parameter(_) => false,
+            };
             steps().enumerate().any(|(index, one)| steps().skip(index + 1).any(|other| is_pair(one, other)))
-                || away.iter().any(|(event, targets)| match same[0].0 {
-                    Touched::Field(field) => self.homes.named.of_all(targets.known(), field).is_some_and(|writes| {
-                        let step = Step { event: *event, writes, is_own: false };
-                        steps().any(|own| is_pair(own, &step))
-                    }),
-                    Touched::Parameter(_) => false,
-                })
-        }) || self.may_count_on(&away)
+                || away.iter().any(is_named)
+        })
     }
 
     /// Whether a number that one method tells may be counted on by another one.
