@@ -226,6 +226,11 @@ impl<'p> Whole<'p> {
         Whole::with(ground, summaries)
     }
 
+    /// Whether only what stands out is going to be told, and methods that have nothing of that have been ruled out.
+    pub fn has_ruled_out(&self) -> bool {
+        self.asked.is_some()
+    }
+
     /// The methods in which something may be told.
     pub fn asked(&self) -> Vec<MethodId> {
         self.asked.clone().unwrap_or_else(|| self.program.methods().collect())

@@ -71,7 +71,7 @@ pub(crate) const DETECTOR: Detector = Detector {
 
 fn check(whole: &Whole<'_>, options: &Options) -> Checked {
     whole.threads();
-    let elsewhere = rules::Elsewhere::of(whole, &whole.program.methods().collect::<Vec<_>>());
+    let elsewhere = rules::Elsewhere::of(whole, &whole.program.methods().collect::<Vec<_>>(), whole.has_ruled_out());
     let methods = whole.asked();
     let findings = methods
         .par_iter()
@@ -109,7 +109,7 @@ pub(crate) fn doubtful(whole: &Whole<'_>) -> Vec<Finding> {
 fn of_standing(whole: &Whole<'_>, standing: Standing) -> Vec<Finding> {
     whole.threads();
     let methods: Vec<_> = whole.program.methods().collect();
-    let elsewhere = rules::Elsewhere::of(whole, &methods);
+    let elsewhere = rules::Elsewhere::of(whole, &methods, false);
     let asked = methods.par_iter().flat_map_iter(|method| {
         let stale = rules::stale_uses(whole, *method, &elsewhere, standing);
         stale.into_iter().map(|stale| explain::explain(whole, *method, &stale))

@@ -77,6 +77,7 @@ pub(super) enum Standing {
 }
 
 /// What other methods do that makes a method of its own choice wrong.
+#[derive(Default)]
 pub(super) struct Elsewhere {
     decided: Decided,
     dropped: Dropped,
@@ -84,7 +85,11 @@ pub(super) struct Elsewhere {
 }
 
 impl Elsewhere {
-    pub(super) fn of(whole: &Whole<'_>, methods: &[MethodId]) -> Elsewhere {
+    /// What stands out shows in one variable: what two methods do with two is asked for only if more is told.
+    pub(super) fn of(whole: &Whole<'_>, methods: &[MethodId], is_narrow: bool) -> Elsewhere {
+        if is_narrow {
+            return Elsewhere { dropped: orphaned::dropped(whole, methods), ..Elsewhere::default() };
+        }
         Elsewhere {
             decided: skew::decided(whole, methods),
             dropped: orphaned::dropped(whole, methods),
