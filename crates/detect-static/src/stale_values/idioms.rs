@@ -40,6 +40,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_under_claim(stale, write)
         || looking.is_owners_entry(stale, write)
         || looking.is_taken_before(stale, write)
+        || looking.is_asked_of_step(stale, write)
 }
 
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {

@@ -16,6 +16,7 @@
 
 mod answers;
 mod batch;
+mod bounded;
 mod cached;
 mod claims;
 mod compared;

@@ -388,7 +388,7 @@ impl Looking<'_> {
     }
 
     /// Whether it is a mistake, if another thread can get in between.
-    fn is_wrong(&self, stale: &Stale, belong_together: impl Fn() -> bool) -> bool {
+    pub(super) fn is_wrong(&self, stale: &Stale, belong_together: impl Fn() -> bool) -> bool {
         // Data that nobody changes is never old.
         !self.whole.variables.writers(stale.variable).is_empty()
             && !self.is_taken_over(stale)

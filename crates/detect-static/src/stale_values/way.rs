@@ -100,7 +100,8 @@ impl Looking<'_> {
         if self.is_done_by_two(write) {
             return false;
         }
-        let way = self.way(stale).filter(|way| *way != Way::Filled && !self.takes_all(write));
+        let is_all_right = || !self.takes_all(write) || self.is_enough(stale, write);
+        let way = self.way(stale).filter(|way| *way != Way::Filled && is_all_right());
         let is_move = stale.how == Use::Written
             && stale.variable == stale.written
             && !stale.is_waited()
