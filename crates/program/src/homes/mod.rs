@@ -307,11 +307,11 @@ impl Home<'_> {
     fn held_by(&self, name: &Name) -> SmallVec<[Touched; 4]> {
         let program = self.homes.program;
         let mut all = SmallVec::new();
-        let fields = name.steps.iter().filter_map(|step| match step {
+        let mut fields = name.steps.iter().rev().filter_map(|step| match step {
             NameStep::Field(field) => Some(*field),
             _ => None,
         });
-        if let Some(field) = fields.last() {
+        if let Some(field) = fields.next() {
             all.extend(program.resolve_field(field).map(Touched::Field));
             return all;
         }

@@ -9,14 +9,17 @@ use crate::calls::Calls;
 use crate::captured::holds_something;
 use crate::class::{FieldId, MethodId, Program};
 
+/// Fields, sorted, each once, and whether they may be written.
+type Fields = Box<[(FieldId, bool)]>;
+
 /// What is found when it is first asked for.
 pub(super) struct Named<'n> {
     program: &'n Program,
     calls: &'n Calls,
     /// Types of fields whose objects hold something.
     holding: FxHashSet<Symbol>,
-    /// By method: the fields, sorted, and whether they may be written.
-    fields: Vec<OnceLock<Box<[(FieldId, bool)]>>>,
+    /// By method.
+    fields: Vec<OnceLock<Fields>>,
 }
 
 impl<'n> Named<'n> {
