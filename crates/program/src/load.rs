@@ -103,6 +103,15 @@ impl Program {
 
     /// Gives numbers to the classes from this one on, and to their members.
     fn number(&mut self, first: usize) {
+        let (mut methods, mut fields) = (0, 0);
+        for entry in &self.classes[first..] {
+            methods += entry.header.methods.len();
+            fields += entry.header.fields.len();
+        }
+        self.by_name.reserve(self.classes.len() - first);
+        self.class_of_method.reserve(methods);
+        self.class_of_field.reserve(fields);
+        self.fields_by_name.reserve(fields);
         for (index, entry) in self.classes.iter_mut().enumerate().skip(first) {
             let class = ClassId(index as u32);
             self.by_name.insert(entry.header.name, class);
@@ -120,11 +129,12 @@ impl Program {
 }
 
 fn sort_by_name(classes: &mut [ClassEntry], names: &Names) {
-    classes.sort_by_cached_key(|class| names.text(class.header.name.0));
+    classes.par_sort_by_cached_key(|class| names.text(class.header.name.0));
 }
 
 /// A thread reads so many classes before it hands over what they name: fewer repeat more names, more leave threads idle.
 const READ_AT_LEAST: usize = 64;
+const READ_AT_MOST: usize = 512;
 
 /// Reads classes, in the order of their sources, and collects which classes they name.
 fn read_all(
@@ -135,6 +145,7 @@ fn read_all(
     let parts: Vec<(Vec<_>, Mentioned)> = sources
         .into_par_iter()
         .with_min_len(READ_AT_LEAST)
+        .with_max_len(READ_AT_MOST)
         .fold(
             || (Vec::new(), Mentioned::default()),
             |(mut classes, mut mentioned), source| {

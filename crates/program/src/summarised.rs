@@ -63,14 +63,15 @@ impl Expected {
         let sections: Vec<MethodId> = methods.into_par_iter().filter(has_section).collect();
         let (mut above, mut matters) = (Vec::new(), Vec::new());
         let mut down = 0;
-        for reach in REACHES {
-            let mut reached = marked_in(program, &sections);
-            spread(&mut reached, sections.clone(), reach.0, |method| calls.callers(method));
-            above = program.methods().filter(|method| reached[method.index()]).collect();
-            matters = reached;
+        for (left, reach) in (0..REACHES.len()).rev().zip(REACHES) {
+            let most = if left > 0 { MAX_METHODS } else { usize::MAX };
+            matters = marked_in(program, &sections);
+            if !spread(&mut matters, sections.clone(), reach.0, most, |method| calls.callers(method)) {
+                continue;
+            }
+            above = program.methods().filter(|method| matters[method.index()]).collect();
             down = reach.1;
-            spread(&mut matters, above.clone(), down, |method| calls.callees(method));
-            if matters.iter().filter(|reached| **reached).count() <= MAX_METHODS {
+            if spread(&mut matters, above.clone(), down, most, |method| calls.callees(method)) {
                 break;
             }
         }
@@ -110,12 +111,12 @@ impl Expected {
         // Where no lock is held, what is called counts if it goes to a section itself, or only tells what a field has.
         let tells = |method: MethodId| calls.made_by(method).is_empty() && !calls.reads(method).is_empty();
         let (locking, others): (Vec<_>, Vec<_>) = homes.iter().copied().partition(|home| program.may_lock(*home));
-        spread(&mut matters, locking, self.down, |method| calls.callees(method));
+        spread(&mut matters, locking, self.down, usize::MAX, |method| calls.callees(method));
         let led = others.iter().flat_map(|home| calls.callees(*home)).copied();
         let led: Vec<MethodId> =
             led.filter(|callee| (leads[callee.index()] || tells(*callee)) && !matters[callee.index()]).collect();
         led.iter().for_each(|method| matters[method.index()] = true);
-        spread(&mut matters, led, self.down.saturating_sub(1), |method| calls.callees(method));
+        spread(&mut matters, led, self.down.saturating_sub(1), usize::MAX, |method| calls.callees(method));
         let run = matters.clone();
         with_initialisers(program, calls, &homes, &mut matters);
         let makers = program.methods().filter(|method| matters[method.index()] && !run[method.index()]).collect();
@@ -190,11 +191,18 @@ fn receivers(program: &Program, calls: &Calls, method: MethodId) -> Vec<ClassId>
     finals.filter_map(|field| program.resolve_field(*field)).map(|field| program.class_of_field(field)).collect()
 }
 
-/// Marks what can be reached from `edge` in so many steps.
-fn spread<'c>(reached: &mut [bool], mut edge: Vec<MethodId>, steps: usize, next: impl Fn(MethodId) -> &'c [MethodId]) {
+/// Marks what can be reached from `edge` in so many steps. Ends early, and says so, where that is more than `most` with `edge`.
+fn spread<'c>(
+    reached: &mut [bool],
+    mut edge: Vec<MethodId>,
+    steps: usize,
+    most: usize,
+    next: impl Fn(MethodId) -> &'c [MethodId],
+) -> bool {
+    let mut count = edge.len();
     for _ in 0..steps {
-        if edge.is_empty() {
-            return;
+        if edge.is_empty() || count > most {
+            break;
         }
         let mut further = Vec::new();
         for method in edge.drain(..) {
@@ -204,6 +212,8 @@ fn spread<'c>(reached: &mut [bool], mut edge: Vec<MethodId>, steps: usize, next:
                 }
             }
         }
+        count += further.len();
         edge = further;
     }
+    count <= most
 }

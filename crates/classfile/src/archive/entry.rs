@@ -1,8 +1,10 @@
 //! The data of one entry: read, inflated, checked.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
 use flate2::{Decompress, FlushDecompress, Status};
+use libdeflater::Decompressor;
 use rawzip::CompressionMethod;
 
 use super::data::{ReadAt, Window, read_exact_at};
@@ -12,18 +14,18 @@ use super::zip::Entry;
 const HEADER_SIZE: usize = 30;
 const HEADER_MAGIC: [u8; 4] = *b"PK\x03\x04";
 
-/// What a thread uses again for every entry, so that an inflater and its window are set up once.
+/// What a thread uses again for every entry, so that an inflater is set up once.
 struct Scratch {
-    inflater: Decompress,
+    inflater: Decompressor,
     packed: Vec<u8>,
     unpacked: Vec<u8>,
 }
 
 thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::new(Scratch {
-        inflater: Decompress::new(false),
+        inflater: Decompressor::new(),
         packed: Vec::new(),
-        unpacked: vec![0; UNPACKED_KEPT + SLACK],
+        unpacked: vec![0; UNPACKED_KEPT],
     });
 }
 
@@ -31,10 +33,6 @@ thread_local! {
 const PACKED_KEPT: usize = 1 << 20;
 /// Entries up to this size are inflated in a buffer that stays in the processor's cache, and then copied.
 const UNPACKED_KEPT: usize = 1 << 16;
-/// The inflater's fast loop wants room behind input and output; without it the end of every entry goes through the slow
-/// one.
-const SLACK: usize = 320;
-
 /// The entry's bytes, at most [`Entry::size`] of them.
 pub(super) fn read(data: &dyn ReadAt, entry: &Entry) -> Result<Vec<u8>, ArchiveError> {
     check_readable(entry)?;
@@ -42,8 +40,8 @@ pub(super) fn read(data: &dyn ReadAt, entry: &Entry) -> Result<Vec<u8>, ArchiveE
         let bytes = match data.in_memory() {
             Some(whole) => unpack(inflater, locate_in_memory(whole, entry)?, entry, unpacked)?,
             None => {
-                let start = load(data, entry, packed)?;
-                let bytes = unpack(inflater, &packed[start..], entry, unpacked);
+                let place = load(data, entry, packed)?;
+                let bytes = unpack(inflater, &packed[place], entry, unpacked);
                 if packed.capacity() > PACKED_KEPT {
                     *packed = Vec::new();
                 }
@@ -87,17 +85,17 @@ fn header_length(header: &[u8], entry: &Entry) -> Result<usize, ArchiveError> {
     Ok(HEADER_SIZE + usize::from(name) + usize::from(extra))
 }
 
-/// The entry's packed data and what follows it.
+/// The entry's packed data.
 fn locate_in_memory<'a>(whole: &'a [u8], entry: &Entry) -> Result<&'a [u8], ArchiveError> {
     let offset = usize::try_from(entry.offset).map_err(|_| ArchiveError::OutOfBounds)?;
     let packed = usize::try_from(entry.packed).map_err(|_| ArchiveError::OutOfBounds)?;
     let header = whole.get(offset..).filter(|rest| packed <= rest.len()).ok_or(ArchiveError::OutOfBounds)?;
     let data = header.get(header_length(header, entry)?..).ok_or(ArchiveError::OutOfBounds)?;
-    if packed <= data.len() { Ok(data) } else { Err(ArchiveError::OutOfBounds) }
+    data.get(..packed).ok_or(ArchiveError::OutOfBounds)
 }
 
-/// Reads header and data into `buffer`, nearly always with one call, and says where in it the data starts.
-fn load(data: &dyn ReadAt, entry: &Entry, buffer: &mut Vec<u8>) -> Result<usize, ArchiveError> {
+/// Reads header and data into `buffer`, nearly always with one call, and says where in it the data is.
+fn load(data: &dyn ReadAt, entry: &Entry, buffer: &mut Vec<u8>) -> Result<Range<usize>, ArchiveError> {
     /// Room for the header's extra field, whose length only the header itself tells. Aligned jars have more.
     const EXTRA_GUESS: u64 = 48;
 
@@ -119,63 +117,58 @@ fn load(data: &dyn ReadAt, entry: &Entry, buffer: &mut Vec<u8>) -> Result<usize,
         buffer.resize(end, 0);
         read_exact_at(data, &mut buffer[guess..], entry.offset + guess as u64)?;
     }
-    Ok(start)
+    Ok(start..end)
 }
 
-/// Unpacks the data at the start of `window`; what follows it there is only room for the inflater.
-fn unpack(inflater: &mut Decompress, window: &[u8], entry: &Entry, buffer: &mut [u8]) -> Result<Vec<u8>, ArchiveError> {
-    // The caller has checked that the window is as long as the data.
-    let packed = entry.packed as usize;
+/// Unpacks the data. Nearly all of it is sound and in one piece; what is not is inflated again by a slower inflater, which says why.
+fn unpack(
+    inflater: &mut Decompressor,
+    packed: &[u8],
+    entry: &Entry,
+    buffer: &mut [u8],
+) -> Result<Vec<u8>, ArchiveError> {
     if entry.method == CompressionMethod::STORE {
         if entry.packed != entry.size {
             return Err(ArchiveError::WrongSize { stated: entry.size, found: entry.packed });
         }
-        return Ok(window[..packed].to_vec());
+        return Ok(packed.to_vec());
     }
-    let with_room = &window[..window.len().min(packed + SLACK)];
-    let inflated = inflate_entry(inflater, with_room, entry.size, buffer);
+    let inflated = match usize::try_from(entry.size).ok().and_then(|size| buffer.get_mut(..size)) {
+        Some(room) => fill(inflater, packed, room).map(|()| room.to_vec()),
+        None => {
+            let mut bytes = with_room(entry.size)?;
+            bytes.resize(entry.size as usize, 0);
+            fill(inflater, packed, &mut bytes).map(|()| bytes)
+        }
+    };
     match inflated {
-        Ok(bytes) if inflater.total_in() <= packed as u64 => Ok(bytes),
-        // What follows the data was taken for a part of it; the reason must not depend on that.
-        _ => inflate_entry(inflater, &window[..packed], entry.size, buffer),
+        Some(bytes) => Ok(bytes),
+        None => inflate(&mut Decompress::new(false), packed, entry.size),
     }
 }
 
-fn inflate_entry(
-    inflater: &mut Decompress,
-    packed: &[u8],
-    size: u64,
-    buffer: &mut [u8],
-) -> Result<Vec<u8>, ArchiveError> {
-    inflater.reset(false);
-    if size > UNPACKED_KEPT as u64 {
-        return inflate(inflater, packed, size);
-    }
-    // Only as much as is due, and a little more, so that a stream that goes on is told from one that ends.
-    let room = &mut buffer[..size as usize + SLACK];
-    let status = inflater
-        .decompress(packed, room, FlushDecompress::Finish)
-        .map_err(|error| ArchiveError::BadData(error.to_string()))?;
-    check_end(status, size, inflater.total_out())?;
-    Ok(room[..size as usize].to_vec())
+/// Inflates data that is sound and fills the room.
+fn fill(inflater: &mut Decompressor, packed: &[u8], room: &mut [u8]) -> Option<()> {
+    inflater.deflate_decompress(packed, room).ok().filter(|found| *found == room.len()).map(|_| ())
+}
+
+/// An empty buffer for so many bytes, and one more. The caller has checked that this is reasonable.
+fn with_room(size: u64) -> Result<Vec<u8>, ArchiveError> {
+    let room = usize::try_from(size).ok().and_then(|size| size.checked_add(1)).ok_or(ArchiveError::OutOfBounds)?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(room).map_err(|_| ArchiveError::BadData(format!("no memory for {size} bytes")))?;
+    Ok(bytes)
 }
 
 /// Inflates to exactly `size` bytes. The caller has checked that a buffer of that size is reasonable.
 pub(super) fn inflate(inflater: &mut Decompress, packed: &[u8], size: u64) -> Result<Vec<u8>, ArchiveError> {
-    // At least one byte more than stated, so that a stream that goes on is told from one that ends.
-    let room = usize::try_from(size).ok().and_then(|size| size.checked_add(SLACK)).ok_or(ArchiveError::OutOfBounds)?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(room).map_err(|_| ArchiveError::BadData(format!("no memory for {size} bytes")))?;
-    inflate_into(inflater, packed, size, &mut bytes)?;
-    Ok(bytes)
-}
-
-/// Inflates into the free capacity of `bytes`, which is larger than `size`.
-fn inflate_into(inflater: &mut Decompress, packed: &[u8], size: u64, bytes: &mut Vec<u8>) -> Result<(), ArchiveError> {
+    // The byte more tells a stream that goes on from one that ends.
+    let mut bytes = with_room(size)?;
     let status = inflater
-        .decompress_vec(packed, bytes, FlushDecompress::Finish)
+        .decompress_vec(packed, &mut bytes, FlushDecompress::Finish)
         .map_err(|error| ArchiveError::BadData(error.to_string()))?;
-    check_end(status, size, bytes.len() as u64)
+    check_end(status, size, bytes.len() as u64)?;
+    Ok(bytes)
 }
 
 fn check_end(status: Status, size: u64, found: u64) -> Result<(), ArchiveError> {

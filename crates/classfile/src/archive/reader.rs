@@ -20,6 +20,9 @@ pub(super) const NEWEST_RELEASE: u16 = 25;
 /// Archives inside an archive that are inflated, and so held in memory, at the same time.
 const ARCHIVES_AT_ONCE: usize = 8;
 
+/// A thread reads so many classes at most without a chance for others to help: large ones tend to stand together.
+const READ_AT_MOST: usize = 64;
+
 /// How many skipped entries of one input are listed one by one; the rest is one line with a number. A bomb has more
 /// entries than anyone reads.
 const LISTED: usize = 1_000;
@@ -235,6 +238,7 @@ impl ArchiveReader {
 
         let results: Vec<_> = planned
             .into_par_iter()
+            .with_max_len(READ_AT_MOST)
             .map(|(class, checked)| {
                 let bytes = checked.and_then(|()| read(&class)).and_then(|bytes| check_magic(&bytes).map(|()| bytes));
                 (inside(path, class.name()), bytes)

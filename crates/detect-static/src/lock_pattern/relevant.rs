@@ -32,16 +32,15 @@ impl Relevant {
             .collect();
         // What leads to a section, however far.
         let mut leads = vec![false; count];
-        let mut edge: Vec<MethodId> = Vec::new();
         let is_section = |method: MethodId, call: &(CallKind, MethodName)| {
             library.contains(call) && (calls.is_behind_interface(method) || is_surely_section(program, calls, call.1))
         };
-        for method in program.methods() {
-            if program.may_lock(method) || calls.made_by(method).iter().any(|call| is_section(method, call)) {
-                leads[method.index()] = true;
-                edge.push(method);
-            }
-        }
+        let methods: Vec<MethodId> = program.methods().collect();
+        let is_lead = |method: &MethodId| {
+            program.may_lock(*method) || calls.made_by(*method).iter().any(|call| is_section(*method, call))
+        };
+        let mut edge: Vec<MethodId> = methods.into_par_iter().filter(is_lead).collect();
+        edge.iter().for_each(|method| leads[method.index()] = true);
         while let Some(method) = edge.pop() {
             for caller in calls.callers(method) {
                 if !std::mem::replace(&mut leads[caller.index()], true) {

@@ -114,8 +114,8 @@ impl Holdings {
             ((method, position), given)
         });
         let parameters = parameters.filter(|(_, given)| *given != Holding::default()).collect();
-        let twins = Twins::of(program, calls, &outline, &giving.of_caller, &kept);
-        let handles = handles(program, calls);
+        let (twins, handles) =
+            rayon::join(|| Twins::of(program, calls, &outline, &giving.of_caller, &kept), || handles(program, calls));
         let handled = handles.values().filter_map(|handled| program.resolve_field(*handled)).collect();
         Holdings { fields, foreign, kept, twins, handles, handled, captured, parameters }
     }

@@ -77,11 +77,14 @@ impl Summaries {
         let mut all = Summaries { outlines, wanted, around, enclosed, summaries: Vec::new(), holdings, extent };
         let asking = Asking { program, calls, outlines: Outlines::new(program, &all.outlines), fields: None };
         let of_caller = |method| all.outline_of_caller(program, method);
-        let holdings = Holdings::of(asking, |method| all.outline(method), of_caller, captured);
+        let is_summarised = |method: MethodId| all.wanted[method.index()] && !makers.contains(&method);
+        let (holdings, levels) = rayon::join(
+            || Holdings::of(asking, |method| all.outline(method), of_caller, captured),
+            || levels(calls, components(calls, count, is_summarised)),
+        );
         all.holdings = holdings;
         all.summaries.resize_with(count, || None);
-        let wanted = all.wanted.clone();
-        all.summarise(program, calls, |method| wanted[method.index()] && !makers.contains(&method));
+        all.summarise(program, calls, levels);
         all
     }
 
@@ -92,12 +95,13 @@ impl Summaries {
             *wanted |= methods.contains(&MethodId(number as u32));
         }
         self.around.retain(|method| !methods.contains(method));
-        self.summarise(program, calls, |method| methods.contains(&method));
+        let components = components(calls, program.known_method_count(), |method| methods.contains(&method));
+        self.summarise(program, calls, levels(calls, components));
     }
 
-    fn summarise(&mut self, program: &Program, calls: &Calls, wanted: impl Fn(MethodId) -> bool) {
+    fn summarise(&mut self, program: &Program, calls: &Calls, levels: Vec<Vec<Vec<MethodId>>>) {
         let sets = SetsByThread::new();
-        for level in levels(calls, components(calls, program.known_method_count(), wanted)) {
+        for level in levels {
             let done: Vec<Vec<(MethodId, Summary)>> =
                 level.par_iter().map(|component| self.component(program, calls, component, &sets)).collect();
             for (method, summary) in done.into_iter().flatten() {
