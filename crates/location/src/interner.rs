@@ -1,5 +1,6 @@
 //! Strings by number. Each is kept once, stays where it is, and is found by its number without a lock.
 
+use std::cell::Cell;
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -16,6 +17,14 @@ const FIRST_PIECE: usize = 1 << 10;
 const PIECES: usize = 23;
 
 type Piece = Box<[OnceLock<Box<str>>]>;
+
+/// A thread remembers so many numbers that it was told last: most names are asked for again and again.
+const REMEMBERED: usize = 1 << 12;
+
+thread_local! {
+    /// By a part of the hash: the number, of whichever interner. It counts if it is that of the string that is looked for.
+    static LAST: [Cell<u32>; REMEMBERED] = const { [const { Cell::new(0) }; REMEMBERED] };
+}
 
 pub(crate) struct Interner {
     /// Hash and number of each string, by hash.
@@ -37,6 +46,20 @@ impl Interner {
 
     pub(crate) fn intern(&self, text: &str) -> NonZeroU32 {
         let (hash, short) = hash(text);
+        LAST.with(|last| {
+            let last = &last[short as usize % REMEMBERED];
+            match NonZeroU32::new(last.get()) {
+                Some(number) if self.known_text(number) == Some(text) => number,
+                _ => {
+                    let number = self.find_or_add(text, hash, short);
+                    last.set(number.get());
+                    number
+                }
+            }
+        })
+    }
+
+    fn find_or_add(&self, text: &str, hash: u64, short: u32) -> NonZeroU32 {
         // A thread that panicked here has left a table that is whole.
         let mut shard = self.shard(hash).lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, number)) = shard.find(hash, |known| self.is(known, short, text)) {
@@ -59,9 +82,12 @@ impl Interner {
     }
 
     pub(crate) fn text(&self, number: NonZeroU32) -> &str {
+        self.known_text(number).expect("numbers come from this interner")
+    }
+
+    fn known_text(&self, number: NonZeroU32) -> Option<&str> {
         let (piece, place) = place(number);
-        let piece = self.pieces[piece].get();
-        piece.and_then(|piece| piece[place].get()).expect("numbers come from this interner")
+        Some(self.pieces[piece].get()?[place].get()?)
     }
 
     fn is(&self, (known, number): &(u32, NonZeroU32), short: u32, text: &str) -> bool {

@@ -18,18 +18,17 @@ const MAX_HANDED_ON: usize = 2;
 /// By method.
 pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     let count = program.known_method_count();
-    let makers = makers(program, calls);
-    if makers.is_empty() {
+    let makers = &makers(program, calls);
+    if makers.iter().all(Option::is_none) {
         return vec![false; count];
     }
     let methods: Vec<MethodId> = program.methods().collect();
-    let made_in =
-        |method: MethodId| calls.mentions[method.index()].calls.iter().filter_map(|(_, call)| makers.get(call));
-    let kinds = &Kinds::of(program, calls, &makers);
-    let mut given = given(program, calls, &makers, kinds, &methods);
+    let made_in = |method: MethodId| calls.numbers(method).iter().filter_map(|call| makers[*call as usize]);
+    let kinds = &Kinds::of(program, calls, makers);
+    let mut given = given(program, calls, makers, kinds, &methods);
     let holders = |methods: &[MethodId], given: &[bool]| -> Vec<FieldId> {
         let held = methods.par_iter().flat_map_iter(|method| {
-            let made: Vec<ClassName> = made_in(*method).copied().collect();
+            let made: Vec<ClassName> = made_in(*method).collect();
             let is_given = given[method.index()];
             let written = if made.is_empty() && !is_given { &[][..] } else { calls.touched.writes(*method) };
             let holds = |made: &[ClassName], descriptor: Symbol| {
@@ -107,8 +106,8 @@ struct Kinds<'p> {
 }
 
 impl<'p> Kinds<'p> {
-    fn of(program: &'p Program, calls: &Calls, makers: &FxHashMap<MethodName, ClassName>) -> Kinds<'p> {
-        let classes: FxHashSet<ClassName> = makers.values().copied().collect();
+    fn of(program: &'p Program, calls: &Calls, makers: &[Option<ClassName>]) -> Kinds<'p> {
+        let classes: FxHashSet<ClassName> = makers.iter().copied().flatten().collect();
         let ancestors: FxHashSet<ClassName> =
             classes.into_iter().flat_map(|class| linearize(class, &mut supertypes(program))).collect();
         let but_object = || ancestors.iter().filter(|class| **class != program.roots.object);
@@ -132,13 +131,12 @@ impl<'p> Kinds<'p> {
 fn given(
     program: &Program,
     calls: &Calls,
-    makers: &FxHashMap<MethodName, ClassName>,
+    makers: &[Option<ClassName>],
     kinds: &Kinds<'_>,
     methods: &[MethodId],
 ) -> Vec<bool> {
     let mut given = vec![false; program.known_method_count()];
-    let makes =
-        |method: &MethodId| calls.mentions[method.index()].calls.iter().any(|(_, call)| makers.contains_key(call));
+    let makes = |method: &MethodId| calls.numbers(*method).iter().any(|call| makers[*call as usize].is_some());
     let making: Vec<MethodId> = methods.par_iter().copied().filter(makes).collect();
     spread(program, calls, kinds, making.clone(), &mut given);
     let got = methods.iter().copied().filter(|method| given[method.index()]).collect::<Vec<_>>();
@@ -153,23 +151,17 @@ fn given(
     given
 }
 
-/// Constructors of classes that synchronize themselves, and calls that wrap something so; each with what it makes.
-fn makers(program: &Program, calls: &Calls) -> FxHashMap<MethodName, ClassName> {
-    let constructor = program.names.intern("<init>");
-    let found: Vec<(MethodName, ClassName)> = calls
-        .modelled
-        .par_iter()
-        .filter_map(|(method, model)| {
-            if method.name == constructor {
-                let ancestry = calls.models.ancestry(method.class, &mut supertypes(program));
-                return calls.models.is_guarded(&ancestry).then_some((*method, method.class));
-            }
-            let is_wrapper = model.as_ref().is_some_and(|model| model.product == Some(Product::Synchronized));
-            let result = returned(program, *method).filter(|_| is_wrapper)?;
-            Some((*method, result))
-        })
-        .collect();
-    found.into_iter().collect()
+/// By call: what it makes, if it is a constructor of a class that synchronizes itself, or wraps something so.
+fn makers(program: &Program, calls: &Calls) -> Vec<Option<ClassName>> {
+    let made = calls.distinct().map(|(_, method, _)| {
+        if method.name == program.roots.constructor {
+            let ancestry = calls.models.ancestry(method.class, &mut supertypes(program));
+            return calls.models.is_guarded(&ancestry).then_some(method.class);
+        }
+        let model = calls.modelled.get(&method)?.as_ref()?;
+        returned(program, method).filter(|_| model.product == Some(Product::Synchronized))
+    });
+    made.collect()
 }
 
 /// What a method returns, if that is an object.

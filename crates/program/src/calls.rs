@@ -150,8 +150,13 @@ impl Calls {
     }
 
     /// Each call that the program's code has, once.
-    pub fn distinct(&self) -> impl ParallelIterator<Item = (CallKind, MethodName, &[MethodId])> {
+    pub fn distinct(&self) -> impl IndexedParallelIterator<Item = (CallKind, MethodName, &[MethodId])> {
         self.numbered.list.par_iter().zip(&self.targets).map(|((kind, method), to)| (*kind, *method, to.known()))
+    }
+
+    /// The places that the calls of a method's own code have among [`Calls::distinct`].
+    pub fn numbers(&self, method: MethodId) -> &[u32] {
+        self.numbered.of_method(method.index(), self.mentions[method.index()].calls.len())
     }
 
     /// The calls of a method's own code that have many targets.
@@ -183,8 +188,7 @@ impl Calls {
 
     /// What the library says of the calls of a method's own code.
     fn said(&self, method: MethodId) -> impl Iterator<Item = Said> {
-        let count = self.mentions[method.index()].calls.len();
-        self.numbered.of_method(method.index(), count).iter().map(|call| self.said[*call as usize])
+        self.numbers(method).iter().map(|call| self.said[*call as usize])
     }
 
     /// Whether what a method calls by an interface may be a library object that synchronizes itself.

@@ -25,19 +25,19 @@ impl Relevant {
     pub(super) fn of(program: &Program, calls: &Calls, options: Options) -> Relevant {
         let count = program.known_method_count();
         let contexts: Vec<MethodId> = program.methods().filter(|method| program.may_lock(*method)).collect();
-        let library: FxHashSet<(CallKind, MethodName)> = calls
-            .distinct()
-            .filter(|(kind, method, _)| is_library_section(program, calls, *kind, *method))
-            .map(|(kind, method, _)| (kind, method))
-            .collect();
+        // By call.
+        let library: Vec<Section> =
+            calls.distinct().map(|(kind, method, _)| Section::of(program, calls, kind, method)).collect();
         // What leads to a section, however far.
         let mut leads = vec![false; count];
-        let is_section = |method: MethodId, call: &(CallKind, MethodName)| {
-            library.contains(call) && (calls.is_behind_interface(method) || is_surely_section(program, calls, call.1))
+        let is_section = |method: MethodId, call: u32| match library[call as usize] {
+            Section::Sure => true,
+            Section::ByInterface => calls.is_behind_interface(method),
+            Section::None => false,
         };
         let methods: Vec<MethodId> = program.methods().collect();
         let is_lead = |method: &MethodId| {
-            program.may_lock(*method) || calls.made_by(*method).iter().any(|call| is_section(*method, call))
+            program.may_lock(*method) || calls.numbers(*method).iter().any(|call| is_section(*method, *call))
         };
         let mut edge: Vec<MethodId> = methods.into_par_iter().filter(is_lead).collect();
         edge.iter().for_each(|method| leads[method.index()] = true);
@@ -50,7 +50,7 @@ impl Relevant {
         }
         let reaches: &[usize] = if options.paper { &[usize::MAX] } else { &REACHES };
         let mut methods = Vec::new();
-        for reach in reaches {
+        for (left, reach) in (0..reaches.len()).rev().zip(reaches) {
             methods = vec![false; count];
             let mut found = 0;
             let mut edge = contexts.clone();
@@ -65,7 +65,7 @@ impl Relevant {
                     }
                 }
                 found += further.len();
-                if further.is_empty() {
+                if further.is_empty() || left > 0 && found + contexts.len() > MAX_METHODS {
                     break;
                 }
                 edge = further;
@@ -74,9 +74,10 @@ impl Relevant {
                 break;
             }
         }
-        let taking = calls.distinct().filter(|(_, _, targets)| targets.iter().any(|target| methods[target.index()]));
-        let mut taking: FxHashSet<(CallKind, MethodName)> = taking.map(|(kind, method, _)| (kind, method)).collect();
-        taking.extend(library);
+        let taking = calls.distinct().zip(&library).filter(|((_, _, targets), section)| {
+            **section != Section::None || targets.iter().any(|target| methods[target.index()])
+        });
+        let taking = taking.map(|((kind, method, _), _)| (kind, method)).collect();
         Relevant { methods, calls: taking }
     }
 
@@ -90,17 +91,22 @@ impl Relevant {
     }
 }
 
-/// Whether a call is a section of a library object, may be one, or runs functions that it is given. Behind an interface
-/// like `Map` can be anything.
-fn is_library_section(program: &Program, calls: &Calls, kind: CallKind, method: MethodName) -> bool {
-    is_surely_section(program, calls, method)
-        || kind == CallKind::Interface
-            && calls.model(program, method, method.class).is_some_and(|model| model.access != model::Access::None)
+/// Whether a call is a section of a library object, or runs functions that it is given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    None,
+    /// Behind an interface like `Map` can be anything.
+    ByInterface,
+    /// Whatever the object is.
+    Sure,
 }
 
-/// The same, whatever the object is.
-fn is_surely_section(program: &Program, calls: &Calls, method: MethodName) -> bool {
-    calls
-        .model(program, method, method.class)
-        .is_some_and(|model| model.section != model::Section::None || !model.runs.is_empty())
+impl Section {
+    fn of(program: &Program, calls: &Calls, kind: CallKind, method: MethodName) -> Section {
+        match calls.model(program, method, method.class) {
+            Some(model) if model.section != model::Section::None || !model.runs.is_empty() => Section::Sure,
+            Some(model) if kind == CallKind::Interface && model.access != model::Access::None => Section::ByInterface,
+            _ => Section::None,
+        }
+    }
 }
