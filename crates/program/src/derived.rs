@@ -5,12 +5,21 @@
 //! made with one permit is a lock under its own name.
 
 use classfile::{CallKind, Constant};
-use location::FieldName;
+use location::{FieldName, Symbol};
 use rustc_hash::FxHashMap;
 
 use crate::class::{ClassId, FieldId, MethodId, Program};
 use crate::ir::{Body, Op, Value};
 use crate::lock::{self, Mode};
+
+/// Types of fields that may hold a part of a lock.
+const VIEWS: [&str; 5] = [
+    "Ljava/util/concurrent/Semaphore;",
+    "Ljava/util/concurrent/locks/Lock;",
+    "Ljava/util/concurrent/locks/Condition;",
+    "Ljava/util/concurrent/locks/ReentrantReadWriteLock$ReadLock;",
+    "Ljava/util/concurrent/locks/ReentrantReadWriteLock$WriteLock;",
+];
 
 /// What a derived field stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,7 +45,12 @@ impl DerivedLocks {
     }
 
     pub(crate) fn find(program: &Program) -> DerivedLocks {
-        let candidates: Vec<ClassId> = program.classes().filter(|class| has_view_field(program, *class)).collect();
+        let views: Vec<Symbol> = VIEWS.iter().filter_map(|view| program.names.lookup(view)).collect();
+        let has_view = |class: &ClassId| {
+            let fields = &program.header(*class).fields;
+            !views.is_empty() && fields.iter().any(|field| views.contains(&field.descriptor))
+        };
+        let candidates: Vec<ClassId> = program.classes().filter(has_view).collect();
         if candidates.is_empty() {
             return DerivedLocks::default();
         }
@@ -58,20 +72,6 @@ impl DerivedLocks {
         }
         derived
     }
-}
-
-/// Whether a class has a field whose type says that it may hold a part of a lock.
-fn has_view_field(program: &Program, class: ClassId) -> bool {
-    program.header(class).fields.iter().any(|field| {
-        matches!(
-            program.names.text(field.descriptor),
-            "Ljava/util/concurrent/Semaphore;"
-                | "Ljava/util/concurrent/locks/Lock;"
-                | "Ljava/util/concurrent/locks/Condition;"
-                | "Ljava/util/concurrent/locks/ReentrantReadWriteLock$ReadLock;"
-                | "Ljava/util/concurrent/locks/ReentrantReadWriteLock$WriteLock;"
-        )
-    })
 }
 
 /// With how many permits a semaphore is made, if the value is one that is made here.

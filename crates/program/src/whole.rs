@@ -74,7 +74,7 @@ pub struct Ground<'p> {
 
 impl<'p> Ground<'p> {
     pub fn of(program: &'p Program, settings: Settings) -> Ground<'p> {
-        let calls = Calls::of(program, settings.call_graph);
+        let (calls, answers) = rayon::join(|| Calls::of(program, settings.call_graph), || Answers::new(program));
         Ground {
             program,
             calls,
@@ -83,7 +83,7 @@ impl<'p> Ground<'p> {
             threads: OnceLock::new(),
             captured: OnceLock::new(),
             interface_callers: OnceLock::new(),
-            answers: Answers::new(program),
+            answers,
             signals: OnceLock::new(),
             reaching: Mutex::default(),
             expected: OnceLock::new(),

@@ -1,12 +1,14 @@
 //! Containers that are handed on from field to field: `new Worker(table)` keeps what another object has in a field of its own,
 //! and both are what was made for the first.
 
+use location::FieldName;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::holding::{Asking, Holding, MAX_CALLERS, MAX_DEPTH, all_agree};
+use super::holding::{Asking, Holding, MAX_CALLERS, MAX_DEPTH, agree, all_agree, stores};
+use crate::captured::Captured;
 use crate::class::{FieldId, MethodId, Program};
-use crate::outline::{Action, Member, Object, Objects};
+use crate::outline::{Action, Member, Object, Objects, Outline};
 
 /// So many times what is in a field is followed to the field of an object that it is given to.
 const MAX_HANDED_ON: usize = 2;
@@ -25,8 +27,41 @@ pub(super) fn is_container(program: &Program, field: FieldId) -> bool {
     program.names.text(program.field(field).descriptor).starts_with("Ljava/util/")
 }
 
+/// What fields hold by what is stored there in methods with outlines, with what others store and what captured locals have.
+pub(super) fn settled<'o>(
+    asking: Asking<'_>,
+    outline: &(impl Fn(MethodId) -> Option<&'o Outline> + Sync),
+    mut fields: FxHashMap<FieldId, Holding>,
+    mut late: AllLate,
+    captured: &Captured,
+) -> FxHashMap<FieldId, Holding> {
+    let Asking { program, calls, .. } = asking;
+    let given = given_from(asking, &late);
+    let names = program.plain_names(fields.keys().chain(&given));
+    let is_held = |field: FieldName| {
+        let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
+        found.filter(|field| fields.contains_key(field) || given.contains(field))
+    };
+    let writes = |method: MethodId| {
+        outline(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
+    };
+    let others = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_held));
+    for (field, holding) in others.into_iter().flatten().flatten() {
+        late.entry(field).and_modify(|stored| stored.push((holding, None)));
+        agree(&mut fields, field, holding);
+    }
+    handed_on(asking, &mut fields, late);
+    for (field, origins) in captured.all() {
+        for (method, object) in origins {
+            agree(&mut fields, field, asking.object(*method, *object, MAX_DEPTH));
+        }
+    }
+    fields.retain(|_, holding| *holding != Holding::default());
+    fields
+}
+
 /// Fields whose containers callers give to what keeps them: `new Worker(table)`.
-pub(super) fn given_from(asking: Asking<'_>, late: &AllLate) -> FxHashSet<FieldId> {
+fn given_from(asking: Asking<'_>, late: &AllLate) -> FxHashSet<FieldId> {
     let Asking { program, calls, .. } = asking;
     let kept = late.values().flatten().filter_map(|(_, objects)| match objects {
         Some((method, objects)) => match objects.as_slice() {
@@ -61,7 +96,7 @@ pub(super) fn given_from(asking: Asking<'_>, late: &AllLate) -> FxHashSet<FieldI
 }
 
 /// Adds what fields hold that are given what other fields hold: `new Worker(table)`.
-pub(super) fn handed_on(asking: Asking<'_>, fields: &mut FxHashMap<FieldId, Holding>, late: AllLate) {
+fn handed_on(asking: Asking<'_>, fields: &mut FxHashMap<FieldId, Holding>, late: AllLate) {
     let mut open: Vec<(FieldId, Stores)> =
         late.into_iter().filter(|(field, _)| fields.get(field) == Some(&Holding::default())).collect();
     for _ in 0..MAX_HANDED_ON {

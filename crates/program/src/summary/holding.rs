@@ -9,7 +9,7 @@ use location::{ClassName, FieldName, MethodName};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::handed::{AllLate, Late, given_from, handed_on, is_container};
+use super::handed::{AllLate, Late, is_container, settled};
 use super::handle::{Handles, handles};
 use super::twins::Twins;
 use crate::calls::Calls;
@@ -87,35 +87,25 @@ impl Holdings {
                 agree(&mut fields, field, holding);
             }
         }
-        let given = given_from(asking, &late);
-        let names = program.plain_names(fields.keys().chain(&given));
-        let is_held = |field: FieldName| {
-            let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
-            found.filter(|field| fields.contains_key(field) || given.contains(field))
-        };
-        let writes = |method: MethodId| {
-            outline(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
-        };
-        let others = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_held));
-        for (field, holding) in others.into_iter().flatten().flatten() {
-            late.entry(field).and_modify(|stored| stored.push((holding, None)));
-            agree(&mut fields, field, holding);
-        }
-        handed_on(asking, &mut fields, late);
-        for (field, origins) in captured.all() {
-            for (method, object) in origins {
-                agree(&mut fields, field, asking.object(*method, *object, MAX_DEPTH));
-            }
-        }
-        fields.retain(|_, holding| *holding != Holding::default());
-        let asking = Asking { fields: Some(&fields), ..asking };
-        let parameters = called.into_par_iter().map(|(method, position)| {
-            let given = asking.parameter(method, position, MAX_DEPTH);
-            ((method, position), given)
-        });
-        let parameters = parameters.filter(|(_, given)| *given != Holding::default()).collect();
-        let (twins, handles) =
-            rayon::join(|| Twins::of(program, calls, &outline, &giving.of_caller, &kept), || handles(program, calls));
+        // Each keeps one core busy for a while.
+        let ((fields, parameters), (twins, handles)) = rayon::join(
+            || {
+                let fields = settled(asking, &outline, fields, late, &captured);
+                let asking = Asking { fields: Some(&fields), ..asking };
+                let parameters = called.into_par_iter().map(|(method, position)| {
+                    let given = asking.parameter(method, position, MAX_DEPTH);
+                    ((method, position), given)
+                });
+                let parameters = parameters.filter(|(_, given)| *given != Holding::default()).collect();
+                (fields, parameters)
+            },
+            || {
+                rayon::join(
+                    || Twins::of(program, calls, &outline, &giving.of_caller, &kept),
+                    || handles(program, calls),
+                )
+            },
+        );
         let handled = handles.values().filter_map(|handled| program.resolve_field(*handled)).collect();
         Holdings { fields, foreign, kept, twins, handles, handled, captured, parameters }
     }
@@ -286,7 +276,7 @@ impl<'o, F: Fn(MethodId) -> Option<&'o Outline>> Giving<'_, F> {
 }
 
 /// What a field holds is known only if all that store to it agree.
-fn agree(fields: &mut FxHashMap<FieldId, Holding>, field: FieldId, holding: Holding) {
+pub(super) fn agree(fields: &mut FxHashMap<FieldId, Holding>, field: FieldId, holding: Holding) {
     let known = fields.entry(field).or_insert(holding);
     if *known != holding {
         *known = Holding::default();
@@ -303,7 +293,7 @@ fn has_one_constructor(program: &Program, field: FieldId) -> bool {
 }
 
 /// The objects that a body stores to fields; nulls are none.
-fn stores(
+pub(super) fn stores(
     program: &Program,
     calls: &Calls,
     body: &Body,
@@ -378,7 +368,7 @@ impl Asking<'_> {
         all_agree(objects.iter().map(|object| self.object(method, *object, depth)))
     }
 
-    fn object(self, method: MethodId, object: Object, depth: usize) -> Holding {
+    pub(super) fn object(self, method: MethodId, object: Object, depth: usize) -> Holding {
         match object {
             Object::New { class, .. } => Holding { class: Some(class), section: None },
             Object::Event(event) => self.yielded(method, event, depth),

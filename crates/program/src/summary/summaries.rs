@@ -102,8 +102,11 @@ impl Summaries {
     fn summarise(&mut self, program: &Program, calls: &Calls, levels: Vec<Vec<Vec<MethodId>>>) {
         let sets = SetsByThread::new();
         for level in levels {
-            let done: Vec<Vec<(MethodId, Summary)>> =
-                level.par_iter().map(|component| self.component(program, calls, component, &sets)).collect();
+            let done: Vec<Vec<(MethodId, Summary)>> = level
+                .par_iter()
+                .with_max_len(1)
+                .map(|component| self.component(program, calls, component, &sets))
+                .collect();
             for (method, summary) in done.into_iter().flatten() {
                 self.summaries[method.index()] = Some(Box::new(summary));
             }
