@@ -65,6 +65,7 @@ impl Program {
         program.number(program.checked.classes);
         program.collect_mentions();
         program.number_parameters();
+        program.settle_lock_calls();
         program.derived_locks = DerivedLocks::find(&program);
         program.getters = Getters::find(&program);
         program.find_wrappers();
@@ -79,6 +80,23 @@ impl Program {
             made.extend(std::mem::take(&mut entry.makes));
         }
         (self.mentions, self.made) = (Arc::new(mentions), Arc::new(made));
+    }
+
+    /// What is named like an operation of a lock need not be one: that takes the class that has it.
+    fn settle_lock_calls(&mut self) {
+        let is_operation = |method: MethodId| {
+            let mut calls = self.mentions[method.index()].calls.iter();
+            calls.any(|(_, called)| lock::operation(self, *called).is_some())
+        };
+        let methods: Vec<MethodId> = self.methods().filter(|method| self.calls_lock(*method)).collect();
+        let calling: Vec<bool> = methods.par_iter().map(|method| is_operation(*method)).collect();
+        for (method, is_calling) in methods.into_iter().zip(calling) {
+            let class = self.class_of(method);
+            let entry = &mut self.classes[class.0 as usize];
+            let index = (method.0 - entry.first_method) as usize;
+            entry.calls_lock[index] = is_calling;
+            entry.may_lock[index] |= is_calling;
+        }
     }
 
     /// A call of a wrapper is an operation of a lock, which the first look at the code could not know; so its caller may
@@ -191,7 +209,7 @@ fn read(
 struct Read {
     header: Header,
     known: KnownClass,
-    /// By method: whether it may contain a section, whether it calls what may be a lock, and what it names.
+    /// By method: whether it has a monitor, whether it calls what is named like an operation of a lock, and what it names.
     may_lock: Vec<bool>,
     calls_lock: Vec<bool>,
     mentions: Vec<Mentions>,
@@ -240,7 +258,7 @@ fn try_read(
         let is_whole = !broken.contains(&index);
         calls_lock[index] = is_whole && own.calls.iter().any(|(_, called)| operations.contains(&called.name));
         may_lock[index] &= is_whole;
-        may_lock[index] |= calls_lock[index] || header.methods[index].access.is_synchronized();
+        may_lock[index] |= header.methods[index].access.is_synchronized();
     }
     if let Some(mentioned) = mentioned.filter(|_| !header.access.is_module()) {
         mentioned.add(&class, &header, names);

@@ -36,11 +36,23 @@ struct Flag {
 pub(crate) fn find(program: &Program) -> Wrappers {
     let names = ["wait", "notify", "notifyAll"].map(|name| program.names.intern(name));
     let is_waiting = |called: &MethodName| called.class == program.roots.flag || names.contains(&called.name);
-    let calls = |method: MethodId| program.mentions[method.index()].calls.iter().any(|(_, called)| is_waiting(called));
-    // All methods of a class are asked if one may be half of a lock: another one may write the flag.
-    let methods: Vec<MethodId> = program.methods().collect();
-    let classes: FxHashSet<ClassId> =
-        (methods.into_par_iter()).filter(|method| calls(*method)).map(|method| program.class_of(method)).collect();
+    let passes = ["java/lang/Thread", "java/util/concurrent/locks/LockSupport"].map(|class| program.names.class(class));
+    // What a half of a lock may call and write.
+    let may_be_half = |method: MethodId| {
+        let own = program.method(method);
+        let named = &program.mentions[method.index()];
+        let is_plain = |called: &MethodName| is_waiting(called) || passes.contains(&called.class);
+        own.has_code
+            && named.writes.len() <= 1
+            && named.lambdas.is_empty()
+            && named.calls.iter().any(|(_, called)| is_waiting(called))
+            && named.calls.iter().all(|(_, called)| is_plain(called))
+            && own.name != program.roots.constructor
+    };
+    // All methods of a class are asked if it may have both halves: another one may write the flag.
+    let classes: Vec<ClassId> = program.classes().collect();
+    let has_both = |class: &ClassId| program.methods_of(*class).filter(|method| may_be_half(*method)).nth(1).is_some();
+    let classes: FxHashSet<ClassId> = classes.into_par_iter().filter(has_both).collect();
     if classes.is_empty() {
         return Wrappers::default();
     }
