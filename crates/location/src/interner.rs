@@ -62,7 +62,7 @@ impl Interner {
     fn find_or_add(&self, text: &str, hash: u64, short: u32) -> NonZeroU32 {
         // A thread that panicked here has left a table that is whole.
         let mut shard = self.shard(hash).lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, number)) = shard.find(hash, |known| self.is(known, short, text)) {
+        if let Some((_, number)) = shard.find(spread(short), |known| self.is(known, short, text)) {
             return *number;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
@@ -70,7 +70,7 @@ impl Interner {
         let (piece, place) = place(number);
         let piece = self.pieces[piece].get_or_init(|| (0..size(piece)).map(|_| OnceLock::new()).collect());
         let _ = piece[place].set(text.into());
-        shard.insert_unique(hash, (short, number), |(_, number)| hash_of(self.text(*number)));
+        shard.insert_unique(spread(short), (short, number), |(short, _)| spread(*short));
         number
     }
 
@@ -78,7 +78,7 @@ impl Interner {
     pub(crate) fn lookup(&self, text: &str) -> Option<NonZeroU32> {
         let (hash, short) = hash(text);
         let shard = self.shard(hash).lock().unwrap_or_else(PoisonError::into_inner);
-        shard.find(hash, |known| self.is(known, short, text)).map(|(_, number)| *number)
+        shard.find(spread(short), |known| self.is(known, short, text)).map(|(_, number)| *number)
     }
 
     pub(crate) fn text(&self, number: NonZeroU32) -> &str {
@@ -95,7 +95,7 @@ impl Interner {
     }
 
     fn shard(&self, hash: u64) -> &Mutex<HashTable<(u32, NonZeroU32)>> {
-        // The table itself goes by the lowest and the highest bits.
+        // The table itself goes by the bits below these.
         &self.shards[(hash >> 32) as usize % SHARDS]
     }
 }
@@ -104,10 +104,15 @@ fn hash_of(text: &str) -> u64 {
     FxBuildHasher.hash_one(text)
 }
 
-/// The hash, and a part of it that is kept with the number.
+/// The hash, and a part of it that is kept with the number: a table that grows need not look at texts.
 fn hash(text: &str) -> (u64, u32) {
     let hash = hash_of(text);
     (hash, (hash >> 20) as u32)
+}
+
+/// What a table goes by, which uses the lowest and the highest bits.
+fn spread(short: u32) -> u64 {
+    u64::from(short).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(32)
 }
 
 fn size(piece: usize) -> usize {

@@ -5,13 +5,13 @@ use location::FieldName;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::class::{ClassId, MethodId, Program, Unreadable};
+use crate::class::{MethodId, Program, Unreadable};
 use crate::ir::{self, Body};
 
 impl Program {
     /// The code of one method; `None` if it has none.
     pub fn body(&self, method: MethodId) -> Result<Option<Body>, Unreadable> {
-        let mut results = self.bodies_of(self.class_of(method), &|wanted| wanted == method, &|_, body| body);
+        let mut results = self.bodies_of(&[method], &|_, body| body);
         match results.pop() {
             Some(Ok(body)) => Ok(Some(body)),
             Some(Err(unreadable)) => Err(unreadable),
@@ -26,43 +26,45 @@ impl Program {
         wanted: impl Fn(MethodId) -> bool + Sync,
         visit: impl Fn(MethodId, Body) -> R + Sync,
     ) -> Vec<Result<R, Unreadable>> {
-        (0..self.checked.classes as u32)
-            .into_par_iter()
-            .flat_map_iter(|class| self.bodies_of(ClassId(class), &wanted, &visit))
-            .collect()
+        let methods = (0..self.checked.methods as u32).into_par_iter().map(MethodId);
+        self.visit_bodies_of(&methods.filter(|method| wanted(*method)).collect::<Vec<_>>(), visit)
     }
 
-    /// As [`Program::visit_bodies`] for one class, here.
+    /// As [`Program::visit_bodies`], of methods that come in order.
+    pub fn visit_bodies_of<R: Send>(
+        &self,
+        methods: &[MethodId],
+        visit: impl Fn(MethodId, Body) -> R + Sync,
+    ) -> Vec<Result<R, Unreadable>> {
+        let classes: Vec<&[MethodId]> = self.by_class(methods).collect();
+        classes.into_par_iter().flat_map_iter(|methods| self.bodies_of(methods, &visit)).collect()
+    }
+
+    /// Methods that come in order, class by class.
+    pub(crate) fn by_class<'m>(&self, methods: &'m [MethodId]) -> impl Iterator<Item = &'m [MethodId]> {
+        methods.chunk_by(|one, other| self.class_of(*one) == self.class_of(*other))
+    }
+
+    /// As [`Program::visit_bodies_of`] for methods of one class, here.
     pub(crate) fn bodies_of<R>(
         &self,
-        class: ClassId,
-        wanted: &(impl Fn(MethodId) -> bool + Sync),
-        visit: &(impl Fn(MethodId, Body) -> R + Sync),
+        methods: &[MethodId],
+        visit: &impl Fn(MethodId, Body) -> R,
     ) -> Vec<Result<R, Unreadable>> {
-        let entry = self.entry(class);
-        // Most classes have no method that is wanted.
-        let own = (0..).zip(&entry.header.methods);
-        let numbered = own.map(|(index, own)| (MethodId(entry.first_method + index), own));
-        let methods: Vec<usize> = numbered
-            .filter(|(method, own)| wanted(*method) && own.has_code)
-            .map(|(method, _)| (method.0 - entry.first_method) as usize)
-            .collect();
-        if methods.is_empty() {
-            return Vec::new();
-        }
-        let unreadable =
-            |index: usize, reason: Error| Unreadable { method: MethodId(entry.first_method + index as u32), reason };
+        let has_code = |method: &MethodId| self.method(*method).has_code;
+        let Some(first) = methods.iter().find(|method| has_code(method)) else { return Vec::new() };
+        let entry = self.entry(self.class_of(*first));
+        let methods = methods.iter().copied().filter(has_code);
+        let unreadable = |method: MethodId, reason: Error| Unreadable { method, reason };
         let read = entry.known.again(&entry.bytes);
         let bootstraps = match read.bootstraps(&self.names) {
             Ok(bootstraps) => bootstraps,
-            Err(reason) => {
-                return methods.into_iter().map(|index| Err(unreadable(index, reason.clone()))).collect();
-            }
+            Err(reason) => return methods.map(|method| Err(unreadable(method, reason.clone()))).collect(),
         };
-        let mut results = Vec::with_capacity(methods.len());
+        let mut results = Vec::new();
         let mut declared: FxHashMap<FieldName, FieldName> = FxHashMap::default();
-        for index in methods {
-            let method = MethodId(entry.first_method + index as u32);
+        for method in methods {
+            let index = (method.0 - entry.first_method) as usize;
             let source = ir::Source {
                 method: self.method_name(method),
                 access: entry.header.methods[index].access,
@@ -77,7 +79,7 @@ impl Program {
                     results.push(Ok(visit(method, body)));
                 }
                 Ok(None) => {}
-                Err(reason) => results.push(Err(unreadable(index, reason))),
+                Err(reason) => results.push(Err(unreadable(method, reason))),
             }
         }
         results

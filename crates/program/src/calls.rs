@@ -13,9 +13,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::behind::behind_interfaces;
-use crate::class::{ClassId, Mentions, MethodId, Program};
+use crate::class::{ClassId, FieldId, Mentions, MethodId, Program};
 use crate::hierarchy::Hierarchy;
 use crate::model::{self, CallModel, Models};
+use crate::summary::Handles;
 use crate::touched::Touched;
 
 /// More targets than this are [`Targets::Many`].
@@ -75,6 +76,7 @@ pub struct Calls {
     /// By method: whether what it calls by an interface may synchronize itself.
     behind: Vec<bool>,
     pub(crate) touched: Touched,
+    pub(crate) handles: Arc<Handles>,
 }
 
 /// What the library says of a call, as far as it is asked of all calls.
@@ -90,7 +92,7 @@ impl Calls {
     pub fn of(program: &Program, kind: CallGraph) -> Calls {
         let (numbered, (hierarchy, touched)) = rayon::join(
             || Numbered::of(&program.mentions),
-            || rayon::join(|| Hierarchy::of(program), || Touched::of(program)),
+            || rayon::join(|| Hierarchy::of(program), || Touched::of_program(program)),
         );
         let mut calls = Calls {
             hierarchy,
@@ -107,9 +109,12 @@ impl Calls {
             modelled: FxHashMap::default(),
             behind: Vec::new(),
             touched,
+            handles: Arc::default(),
         };
         calls.connect(program);
-        calls.behind = behind_interfaces(program, &calls);
+        let (behind, handles) =
+            rayon::join(|| behind_interfaces(program, &calls), || Handles::of(program, &calls.touched));
+        (calls.behind, calls.handles) = (behind, Arc::new(handles));
         calls
     }
 
@@ -206,6 +211,16 @@ impl Calls {
         &self.mentions[method.index()].reads
     }
 
+    /// The methods whose own code stores to a field, in order.
+    pub fn writers(&self, field: FieldId) -> &[MethodId] {
+        self.touched.writers(field)
+    }
+
+    /// The methods whose own code names a field, in order.
+    pub fn users(&self, field: FieldId) -> &[MethodId] {
+        self.touched.users(field)
+    }
+
     pub fn callers(&self, method: MethodId) -> &[MethodId] {
         self.callers.of(method)
     }
@@ -248,7 +263,7 @@ impl Calls {
             if header.access.is_abstract() || header.access.is_interface() || !self.is_made(program, class) {
                 continue;
             }
-            let found = self.hierarchy.resolve(program, header.name, method.name, method.descriptor);
+            let found = self.hierarchy.resolve_in(program, class, method.name, method.descriptor);
             if let Some(found) = found.filter(|found| !program.method(*found).access.is_abstract())
                 && let Err(at) = targets.binary_search(&found)
             {
@@ -273,7 +288,7 @@ impl Calls {
             pending.extend(self.hierarchy.subtypes(class));
             let header = program.header(class);
             if !header.access.is_abstract() && !header.access.is_interface() && self.is_made(program, class) {
-                targets.extend(self.hierarchy.resolve(program, header.name, method.name, method.descriptor));
+                targets.extend(self.hierarchy.resolve_in(program, class, method.name, method.descriptor));
             }
         }
         targets.sort_unstable();

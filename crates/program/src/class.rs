@@ -73,6 +73,13 @@ pub(crate) struct Counts {
     pub(crate) methods: usize,
 }
 
+/// The known ones of the classes that a class names as its superclass and interfaces.
+#[derive(Clone, Default)]
+pub(crate) struct Parents {
+    pub(crate) super_class: Option<ClassId>,
+    pub(crate) interfaces: SmallVec<[ClassId; 2]>,
+}
+
 /// What every array is, and the name of constructors.
 pub(crate) struct Roots {
     pub(crate) object: ClassName,
@@ -107,6 +114,8 @@ pub struct Program {
     /// How many of the classes and methods are checked.
     pub(crate) checked: Counts,
     pub(crate) by_name: FxHashMap<ClassName, ClassId>,
+    /// By class: what it extends and implements, as far as it is known, the superclass first.
+    pub(crate) parents: Vec<Parents>,
     /// Fields by the name that their class has for them.
     pub(crate) fields_by_name: FxHashMap<FieldName, FieldId>,
     pub(crate) class_of_method: Vec<ClassId>,
@@ -251,11 +260,14 @@ impl Program {
         if let Some(declared) = self.fields_by_name.get(&name) {
             return Some(*declared);
         }
-        let mut pending: SmallVec<[ClassName; 16]> = smallvec![name.class];
+        let mut pending: SmallVec<[ClassId; 16]> = self.class(name.class).into_iter().collect();
         let mut seen = 0;
         while let Some(class) = pending.pop() {
-            let Some(entry) = self.class(class).map(|class| self.entry(class)) else { continue };
-            if let Some(declared) = self.fields_by_name.get(&FieldName { class, ..name }) {
+            let header = self.header(class);
+            // Few classes have a field of that name.
+            if header.fields.iter().any(|field| field.name == name.name)
+                && let Some(declared) = self.fields_by_name.get(&FieldName { class: header.name, ..name })
+            {
                 return Some(*declared);
             }
             // A hierarchy that goes in circles is no Java, but must not hang us.
@@ -263,10 +275,36 @@ impl Program {
             if seen > 1_000 {
                 return None;
             }
-            pending.extend(entry.header.super_class);
-            pending.extend(entry.header.interfaces.iter().copied());
+            let parents = self.parents(class);
+            pending.extend(parents.super_class);
+            pending.extend_from_slice(&parents.interfaces);
         }
         None
+    }
+
+    /// The same, but for locals that tasks capture, which only look like fields.
+    pub(crate) fn real_field(&self, name: FieldName) -> Option<FieldId> {
+        self.resolve_field(name).filter(|field| self.parameter_field(*field).is_none())
+    }
+
+    /// A class and all that it inherits from, as far as they are known.
+    pub(crate) fn ancestors(&self, class: ClassId) -> SmallVec<[ClassId; 16]> {
+        let mut ancestors: SmallVec<[ClassId; 16]> = smallvec![class];
+        let mut next = 0;
+        while let Some(class) = ancestors.get(next) {
+            let Parents { super_class, interfaces } = self.parents(*class);
+            for parent in super_class.iter().chain(interfaces) {
+                if !ancestors.contains(parent) {
+                    ancestors.push(*parent);
+                }
+            }
+            next += 1;
+        }
+        ancestors
+    }
+
+    pub(crate) fn parents(&self, class: ClassId) -> &Parents {
+        &self.parents[class.0 as usize]
     }
 
     /// The plain names of some fields, which tell of most code that it names none of them.
@@ -314,20 +352,22 @@ impl Program {
         if class == ancestor || ancestor == self.roots.object {
             return true;
         }
-        if self.class(class).is_none() {
+        let Some(class) = self.class(class) else {
             return self.is_array_subtype(self.names.text(class.0), ancestor);
-        }
-        let mut pending: SmallVec<[ClassName; 16]> = smallvec![class];
+        };
+        let mut pending: SmallVec<[ClassId; 16]> = smallvec![class];
         let mut seen = 0;
         while let Some(class) = pending.pop() {
-            if class == ancestor {
+            // The ancestor itself need not be known.
+            let header = self.header(class);
+            if header.super_class == Some(ancestor) || header.interfaces.contains(&ancestor) {
                 return true;
             }
             seen += 1;
-            if let Some(class) = self.class(class).filter(|_| seen <= 1_000) {
-                let header = self.header(class);
-                pending.extend(header.super_class);
-                pending.extend(header.interfaces.iter().copied());
+            if seen <= 1_000 {
+                let parents = self.parents(class);
+                pending.extend(parents.super_class);
+                pending.extend_from_slice(&parents.interfaces);
             }
         }
         false

@@ -22,11 +22,10 @@ impl Hierarchy {
         declared.reserve(program.class_of_method.len());
         for class in (0..program.classes.len() as u32).map(ClassId) {
             let header = program.header(class);
-            for parent in header.super_class.iter().chain(&header.interfaces) {
-                if let Some(parent) = program.class(*parent) {
-                    let known: &mut SmallVec<[ClassId; 2]> = &mut subtypes[parent.0 as usize];
-                    known.push(class);
-                }
+            let parents = program.parents(class);
+            for parent in parents.super_class.iter().chain(&parents.interfaces) {
+                let known: &mut SmallVec<[ClassId; 2]> = &mut subtypes[parent.0 as usize];
+                known.push(class);
             }
             for (method, id) in header.methods.iter().zip(program.methods_of(class)) {
                 declared.insert((class, method.name, method.descriptor), id);
@@ -48,16 +47,27 @@ impl Hierarchy {
     /// The method that runs when `name` and `descriptor` are called on an object of exactly this class: the nearest
     /// declaration up the superclasses, else a default method of an interface.
     pub fn resolve(&self, program: &Program, class: ClassName, name: Symbol, descriptor: Symbol) -> Option<MethodId> {
+        self.resolve_in(program, program.class(class)?, name, descriptor)
+    }
+
+    /// As [`Hierarchy::resolve`], of a class that is known.
+    pub(crate) fn resolve_in(
+        &self,
+        program: &Program,
+        class: ClassId,
+        name: Symbol,
+        descriptor: Symbol,
+    ) -> Option<MethodId> {
         let mut walk = Some(class);
-        let mut interfaces: SmallVec<[ClassName; 8]> = SmallVec::new();
+        let mut interfaces: SmallVec<[ClassId; 8]> = SmallVec::new();
         let mut depth = 0;
-        while let Some(id) = walk.and_then(|class| program.class(class)) {
-            if let Some(method) = self.declared.get(&(id, name, descriptor)) {
+        while let Some(class) = walk {
+            if let Some(method) = self.declared.get(&(class, name, descriptor)) {
                 return Some(*method);
             }
-            let header = program.header(id);
-            interfaces.extend(header.interfaces.iter().copied());
-            walk = header.super_class;
+            let parents = program.parents(class);
+            interfaces.extend_from_slice(&parents.interfaces);
+            walk = parents.super_class;
             depth += 1;
             if depth > MAX_DEPTH {
                 return None;
@@ -65,11 +75,10 @@ impl Hierarchy {
         }
         let mut seen = 0;
         while let Some(interface) = interfaces.pop() {
-            let Some(id) = program.class(interface) else { continue };
-            if let Some(method) = self.declared.get(&(id, name, descriptor)) {
+            if let Some(method) = self.declared.get(&(interface, name, descriptor)) {
                 return Some(*method);
             }
-            interfaces.extend(program.header(id).interfaces.iter().copied());
+            interfaces.extend_from_slice(&program.parents(interface).interfaces);
             seen += 1;
             if seen > MAX_DEPTH {
                 return None;

@@ -1,43 +1,26 @@
-//! What the library says of each method that the program names, and which field each reference means: asked once, kept.
+//! What the library says of each method that the program names: asked once, kept.
 
-use location::{ClassName, FieldName, MethodName};
+use location::{ClassName, MethodName};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::calls::Calls;
-use crate::class::{FieldId, MethodId, Program};
+use crate::class::{MethodId, Program};
 use crate::model::CallModel;
 
 #[derive(Default)]
 pub(crate) struct Library {
     models: FxHashMap<MethodName, CallModel>,
-    fields: FxHashMap<FieldName, FieldId>,
-    /// By field: where its users end in `users`.
-    ends: Vec<u32>,
-    /// Methods whose code names a field, field by field, in order.
-    users: Vec<MethodId>,
 }
 
 impl Library {
     pub(crate) fn of(program: &Program, calls: &Calls) -> Library {
-        let (models, (fields, ends, users)) = rayon::join(|| models(program, calls), || fields(program, calls));
-        Library { models, fields, ends, users }
-    }
-
-    /// The methods whose code reads or writes a field, in order.
-    pub(crate) fn users(&self, field: FieldId) -> &[MethodId] {
-        let end = |index: usize| self.ends.get(index).map_or(0, |end| *end as usize);
-        let index = field.0 as usize;
-        &self.users[if index == 0 { 0 } else { end(index - 1) }..end(index)]
+        Library { models: models(program, calls) }
     }
 
     /// What the library says of a call; nothing if the program has code of its own for it.
     pub(crate) fn model(&self, method: MethodName) -> Option<CallModel> {
         self.models.get(&method).copied()
-    }
-
-    pub(crate) fn field(&self, field: FieldName) -> Option<FieldId> {
-        self.fields.get(&field).copied()
     }
 }
 
@@ -53,58 +36,6 @@ fn models(program: &Program, calls: &Calls) -> FxHashMap<MethodName, CallModel> 
     let models: Vec<(MethodName, CallModel)> =
         called.chain(others).filter(|(method, _)| !is_own_code(program, calls, *method)).collect();
     models.into_iter().collect()
-}
-
-type Fields = (FxHashMap<FieldName, FieldId>, Vec<u32>, Vec<MethodId>);
-
-/// The fields that are named; the users of each field, field by field, and where those of each end.
-fn fields(program: &Program, calls: &Calls) -> Fields {
-    let mut numbers: FxHashMap<FieldName, u32> = FxHashMap::default();
-    let mut names: Vec<FieldName> = Vec::new();
-    // The names that each method's code has, by number; those of methods that are only known count as named.
-    let mut uses: Vec<(u32, MethodId)> = Vec::new();
-    for (index, mentions) in calls.mentions.iter().enumerate() {
-        for field in mentions.reads.iter().chain(&mentions.writes) {
-            let number = *numbers.entry(*field).or_insert_with(|| {
-                names.push(*field);
-                names.len() as u32 - 1
-            });
-            if index < program.method_count() {
-                uses.push((number, MethodId(index as u32)));
-            }
-        }
-    }
-    drop(numbers);
-    let found: Vec<Option<FieldId>> = names.par_iter().map(|field| program.resolve_field(*field)).collect();
-    let mut counts = vec![0; program.class_of_field.len()];
-    for field in uses.iter().filter_map(|(number, _)| found[*number as usize]) {
-        counts[field.0 as usize] += 1;
-    }
-    let mut next: Vec<u32> = Vec::with_capacity(counts.len());
-    let mut sum = 0;
-    for count in counts {
-        next.push(sum);
-        sum += count;
-    }
-    let starts = next.clone();
-    // A method may name one field in several ways; those of one method come one after the other.
-    let mut users = vec![MethodId(0); sum as usize];
-    for (number, method) in uses {
-        let Some(FieldId(field)) = found[number as usize] else { continue };
-        let at = next[field as usize];
-        if at == starts[field as usize] || users[at as usize - 1] != method {
-            users[at as usize] = method;
-            next[field as usize] += 1;
-        }
-    }
-    let mut kept = Vec::with_capacity(users.len());
-    let mut ends = Vec::with_capacity(starts.len());
-    for (start, end) in starts.into_iter().zip(next) {
-        kept.extend_from_slice(&users[start as usize..end as usize]);
-        ends.push(kept.len() as u32);
-    }
-    let fields = names.into_iter().zip(found).filter_map(|(name, field)| Some((name, field?))).collect();
-    (fields, ends, kept)
 }
 
 /// Whether the named method is code of the program.

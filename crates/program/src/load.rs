@@ -7,7 +7,7 @@ use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::class::{ClassEntry, ClassId, Counts, FieldId, Mentions, MethodId, Program, Roots};
+use crate::class::{ClassEntry, ClassId, Counts, FieldId, Mentions, MethodId, Parents, Program, Roots};
 use crate::derived::DerivedLocks;
 use crate::getter::Getters;
 use crate::known::{Known, Platform};
@@ -46,6 +46,7 @@ impl Program {
             classes: checked,
             checked: Counts::default(),
             by_name: FxHashMap::default(),
+            parents: Vec::new(),
             fields_by_name: FxHashMap::default(),
             class_of_method: Vec::new(),
             class_of_field: Vec::new(),
@@ -63,6 +64,7 @@ impl Program {
         program.checked = Counts { classes: program.classes.len(), methods: program.class_of_method.len() };
         program.classes.extend(found);
         program.number(program.checked.classes);
+        program.link_parents();
         program.collect_mentions();
         program.number_parameters();
         program.settle_lock_calls();
@@ -70,6 +72,14 @@ impl Program {
         program.getters = Getters::find(&program);
         program.find_wrappers();
         program
+    }
+
+    fn link_parents(&mut self) {
+        let of = |entry: &ClassEntry| Parents {
+            super_class: entry.header.super_class.and_then(|parent| self.class(parent)),
+            interfaces: entry.header.interfaces.iter().filter_map(|parent| self.class(*parent)).collect(),
+        };
+        self.parents = self.classes.par_iter().map(of).collect();
     }
 
     fn collect_mentions(&mut self) {

@@ -3,7 +3,6 @@
 use std::sync::OnceLock;
 
 use location::MethodName;
-use rayon::prelude::*;
 
 use crate::class::{MethodId, Program};
 use crate::ir::Body;
@@ -64,30 +63,20 @@ impl<'o> Outlines<'o> {
     /// Makes the outlines of many methods, which come in order, on all cores.
     pub(crate) fn make(self, methods: &[MethodId]) {
         let missing = self.missing(methods);
-        let classes: Vec<&[MethodId]> = self.by_class(&missing).collect();
-        classes.into_par_iter().for_each(|of_class| self.make_of_class(of_class));
+        self.program.visit_bodies_of(&missing, |method, body| self.cache.make_of(self.program, method, &body));
     }
 
     /// Makes the outlines of some methods, which come in order, here: each class is read once for all of its methods.
     pub(crate) fn make_here(self, methods: &[MethodId]) {
         let missing = self.missing(methods);
-        self.by_class(&missing).for_each(|of_class| self.make_of_class(of_class));
+        for methods in self.program.by_class(&missing) {
+            self.program.bodies_of(methods, &|method, body| self.cache.make_of(self.program, method, &body));
+        }
     }
 
     fn missing(self, methods: &[MethodId]) -> Vec<MethodId> {
         let is_made = |method: MethodId| self.cache.slots[method.index()].get().is_some();
         let methods = methods.iter().copied();
         methods.filter(|method| !is_made(*method) && self.program.is_checked(self.program.class_of(*method))).collect()
-    }
-
-    fn by_class(self, methods: &[MethodId]) -> impl Iterator<Item = &[MethodId]> {
-        methods.chunk_by(move |one, other| self.program.class_of(*one) == self.program.class_of(*other))
-    }
-
-    fn make_of_class(self, methods: &[MethodId]) {
-        let is_missing = |method: MethodId| methods.binary_search(&method).is_ok();
-        self.program.bodies_of(self.program.class_of(methods[0]), &is_missing, &|method, body| {
-            self.cache.make_of(self.program, method, &body);
-        });
     }
 }

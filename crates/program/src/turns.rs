@@ -84,13 +84,13 @@ impl Cover<'_> {
     /// The thread that alone takes out what a call puts into a container, by its name where the call is.
     fn taker(&self, put: MethodName, container: &Argument) -> Option<Name> {
         let is_put = self.calls.model(self.program, put, put.class)?.access.writes();
-        let threads = self.threads.filter(|_| is_put && self.by_takers)?;
+        self.threads.filter(|_| is_put && self.by_takers)?;
         let Some(NameStep::Field(field)) = container.name.steps.last() else { return None };
-        let field = threads.library.field(*field).filter(|_| self.program.is_final_field(*field))?;
+        let field = self.program.real_field(*field).filter(|_| self.program.is_final_field(*field))?;
         // A task that takes tasks out itself is not followed further.
         let cover = Cover { by_takers: false, ..*self };
         let mut thread: Option<Steps> = None;
-        for method in threads.library.users(field) {
+        for method in self.calls.users(field) {
             for event in self.outline(*method).into_iter().flat_map(|outline| &outline.events) {
                 let Action::Call { method: called, arguments, .. } = &event.action else { continue };
                 let model = self.calls.model(self.program, *called, called.class);
@@ -100,7 +100,7 @@ impl Cover<'_> {
                     continue;
                 };
                 let is_it = matches!(taken.name.steps.last(),
-                    Some(NameStep::Field(other)) if threads.library.field(*other) == Some(field));
+                    Some(NameStep::Field(other)) if self.program.real_field(*other) == Some(field));
                 if !is_it {
                     continue;
                 }

@@ -3,8 +3,6 @@
 use std::sync::{Arc, Mutex, OnceLock};
 
 use classfile::CallKind;
-use location::FieldName;
-use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::atomic::atomic_methods;
@@ -241,12 +239,8 @@ impl<'p> Whole<'p> {
     pub fn add_users(&mut self, methods: &[MethodId], fields: &FxHashSet<FieldId>) {
         let (program, calls) = (self.ground.program, &self.ground.calls);
         let around = &self.ground.summarised().around;
-        let names = program.plain_names(fields);
-        let is_it = |field: &FieldName| {
-            names.contains(&field.name) && program.resolve_field(*field).is_some_and(|field| fields.contains(&field))
-        };
-        let is_user = |method: &MethodId| calls.reads(*method).iter().chain(calls.writes(*method)).any(is_it);
-        let mut added: FxHashSet<MethodId> = around.par_iter().copied().filter(is_user).collect();
+        let users = fields.iter().flat_map(|field| calls.users(*field)).copied();
+        let mut added: FxHashSet<MethodId> = users.filter(|user| around.contains(user)).collect();
         let mut called = methods.to_vec();
         for _ in 0..MAX_UP {
             let mut above: Vec<MethodId> = called.iter().flat_map(|method| calls.callers(*method)).copied().collect();

@@ -266,8 +266,10 @@ fn possible<'a>(analysis: &'a Analysis<'_>) -> Vec<Candidate<'a>> {
             by_method.entry(witness.pair.method).or_default().push(number);
         }
     }
-    let looked = program.visit_bodies(
-        |method| by_method.contains_key(&method),
+    let mut methods: Vec<MethodId> = by_method.keys().copied().collect();
+    methods.sort_unstable();
+    let looked = program.visit_bodies_of(
+        &methods,
         |method, body| {
             let locals = Locals { program, calls: analysis.calls };
             let feasible = Feasible::new(program, &body);

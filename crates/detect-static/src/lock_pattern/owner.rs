@@ -91,7 +91,7 @@ impl Relations<'_> {
             let is_below = held.name.start == owner.start && held.name.steps.starts_with(&owner.steps);
             is_below && {
                 let rest = &held.name.steps[owner.steps.len()..];
-                self.users.get(&field).into_iter().flatten().all(|user| self.uses_under(*user, field, rest, held))
+                self.analysis.calls.users(field).iter().all(|user| self.uses_under(*user, field, rest, held))
             }
         })
     }

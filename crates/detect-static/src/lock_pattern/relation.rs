@@ -2,7 +2,7 @@
 //!
 //! Asked of summaries, which are made for the methods of the candidates, and for those that touch the same data, alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use location::Site;
 use program::model;
@@ -41,8 +41,6 @@ pub(super) struct Relations<'r> {
     pub(super) unfollowed: FxHashSet<FieldId>,
     /// Fields that alone hold what they hold: it was made for them, and nobody else gets it.
     pub(super) owning: FxHashSet<FieldId>,
-    /// By field: the methods whose code names it.
-    pub(super) users: BTreeMap<FieldId, Vec<MethodId>>,
     /// Variables that a section touches together, the smaller first, and methods with such a section.
     together: FxHashMap<(Variable, Variable), SmallVec<[MethodId; 3]>>,
     /// Whether what is only style is told, too.
@@ -79,7 +77,6 @@ impl<'r> Relations<'r> {
             variables: Variables::default(),
             unfollowed: FxHashSet::default(),
             owning: FxHashSet::default(),
-            users: BTreeMap::new(),
             together: FxHashMap::default(),
             tells_style,
             threads: None,
@@ -96,28 +93,16 @@ impl<'r> Relations<'r> {
                 kept.push(candidate);
             }
         }
-        let names = program.plain_names(fields.iter().chain(&holders));
-        let mut users: BTreeMap<FieldId, Vec<MethodId>> = BTreeMap::new();
-        let methods: Vec<MethodId> = program.methods().collect();
-        let touching = methods.into_par_iter().flat_map_iter(|method| {
-            let touched = calls.reads(method).iter().chain(calls.writes(method));
-            let named = touched.filter(|field| names.contains(&field.name));
-            let found = named.filter_map(|field| program.resolve_field(*field));
-            found.filter(|field| fields.contains(field) || holders.contains(field)).map(move |field| (field, method))
-        });
-        for (field, method) in touching.collect::<Vec<_>>() {
-            users.entry(field).or_default().push(method);
-        }
+        let touched: BTreeSet<FieldId> = fields.iter().chain(&holders).copied().collect();
         let mut others: FxHashSet<MethodId> = FxHashSet::default();
-        for (field, methods) in &mut users {
-            methods.dedup();
+        for field in touched {
+            let methods = calls.users(field);
             if methods.len() > MAX_METHODS {
-                relations.unfollowed.insert(*field);
+                relations.unfollowed.insert(field);
             } else {
                 others.extend(methods.iter().copied());
             }
         }
-        relations.users = users;
         others.extend(kept.iter().map(|candidate| candidate.witness.pair.method));
         let mut callers = others.clone();
         // Who calls a method that others can call says nothing.
@@ -222,7 +207,7 @@ impl<'r> Relations<'r> {
                 !makes && calls.writes(*method).iter().any(|written| program.resolve_field(*written) == Some(field))
             }
         };
-        self.users.get(&field).into_iter().flatten().copied().filter(may_write).collect()
+        calls.users(field).iter().copied().filter(may_write).collect()
     }
 
     /// Whether both sections write something, and touch little else.

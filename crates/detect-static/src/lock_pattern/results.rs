@@ -4,7 +4,7 @@ use location::ClassName;
 use program::ir::{Body, Op, Value};
 use program::{Calls, LockKind, MethodId, Path, Paths, Program, Root, Step};
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::name::{Name, NameStep, Start, settle as settle_path};
 use super::skeleton::{Skeleton, Yields};
@@ -14,15 +14,16 @@ const MAX_ROUNDS: usize = 3;
 
 /// Names that start from the result of a call start from what the callee returns, where that has a name here.
 pub(super) fn settle(program: &Program, calls: &Calls, skeletons: &mut [Skeleton]) {
-    let wanted: FxHashSet<MethodId> = skeletons
+    let mut wanted: Vec<MethodId> = skeletons
         .par_iter()
         .flat_map_iter(|skeleton| skeleton.yields.iter().filter_map(|yields| target(program, calls, yields)))
         .collect();
+    wanted.sort_unstable();
+    wanted.dedup();
     if wanted.is_empty() {
         return;
     }
-    let found =
-        program.visit_bodies(|method| wanted.contains(&method), |method, body| (method, returned(program, &body)));
+    let found = program.visit_bodies_of(&wanted, |method, body| (method, returned(program, &body)));
     let known: FxHashMap<MethodId, Name> =
         found.into_iter().flatten().filter_map(|(method, name)| Some((method, name?))).collect();
     skeletons.par_iter_mut().for_each(|skeleton| {

@@ -1,12 +1,12 @@
 //! Which calls may assign a field that the name of a lock goes through.
 
-use location::{FieldName, MethodName, Symbol};
+use location::{FieldName, MethodName};
 use program::ir::CallKind;
-use program::{Calls, MethodId, Path, Program, Root, Step};
+use program::{Calls, FieldId, MethodId, Path, Program, Root, Step};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::name::{Argument, declared};
+use super::name::Argument;
 use super::skeleton::Skeleton;
 
 /// Assignments further down than this many calls are not seen.
@@ -25,27 +25,18 @@ impl Stores {
             return stores;
         }
         let constructor = program.names.intern("<init>");
-        let mut numbers: FxHashMap<FieldName, usize> = FxHashMap::default();
-        let mut writers: Vec<(FieldName, Vec<MethodId>)> = Vec::new();
-        // Most code names no such field, and that is told by the plain name.
-        let plain: FxHashSet<Symbol> = named.iter().map(|field| field.name).collect();
-        for method in program.methods() {
-            for field in calls.writes(method).iter().filter(|field| plain.contains(&field.name)) {
-                let field = declared(program, *field);
-                // A constructor sets up an object that nobody has locked yet.
-                let own = program.method_name(method);
-                if named.contains(&field) && !(own.name == constructor && own.class == field.class) {
-                    let number = *numbers.entry(field).or_insert_with(|| {
-                        writers.push((field, Vec::new()));
-                        writers.len() - 1
-                    });
-                    writers[number].1.push(method);
-                }
-            }
-        }
-        for (field, writers) in writers {
-            let mut seen: FxHashSet<MethodId> = writers.iter().copied().collect();
-            let mut edge = writers;
+        let mut named: Vec<FieldId> = named.into_iter().filter_map(|field| program.resolve_field(field)).collect();
+        named.sort_unstable();
+        for field in named {
+            let writers = calls.writers(field).iter().copied();
+            let field = program.field_name(field);
+            // A constructor sets up an object that nobody has locked yet.
+            let makes = |method: &MethodId| {
+                let own = program.method_name(*method);
+                own.name == constructor && own.class == field.class
+            };
+            let mut edge: Vec<MethodId> = writers.filter(|method| !makes(method)).collect();
+            let mut seen: FxHashSet<MethodId> = edge.iter().copied().collect();
             for _ in 0..MAX_DEPTH {
                 let mut further = Vec::new();
                 for method in edge.drain(..) {

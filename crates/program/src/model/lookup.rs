@@ -6,8 +6,8 @@
 use std::sync::OnceLock;
 
 use location::{ClassName, MethodName, Names, Symbol};
-use rustc_hash::{FxHashMap, FxHashSet};
-use smallvec::SmallVec;
+use rustc_hash::FxHashMap;
+use smallvec::{SmallVec, smallvec};
 
 use super::FAMILIES;
 use super::call::{CallModel, Returns, Section, State};
@@ -169,15 +169,20 @@ impl Entry {
     }
 }
 
+/// Classes of one hierarchy.
+pub(crate) type Ancestors = SmallVec<[ClassName; 16]>;
+
 /// A class and its ancestors, each before its own supertypes, superclasses before interfaces where that leaves a choice.
-pub(crate) fn linearize(class: ClassName, supertypes: &mut Supertypes<'_>) -> Vec<ClassName> {
-    let mut seen = FxHashSet::default();
-    let mut order = Vec::new();
-    let mut pending = vec![(class, false)];
+pub(crate) fn linearize(class: ClassName, supertypes: &mut Supertypes<'_>) -> Ancestors {
+    // Few classes have so many ancestors that a set would be faster.
+    let mut seen = Ancestors::new();
+    let mut order = Ancestors::new();
+    let mut pending: SmallVec<[(ClassName, bool); 16]> = smallvec![(class, false)];
     while let Some((class, is_done)) = pending.pop() {
         if is_done {
             order.push(class);
-        } else if seen.len() < MAX_ANCESTORS && seen.insert(class) {
+        } else if seen.len() < MAX_ANCESTORS && !seen.contains(&class) {
+            seen.push(class);
             pending.push((class, true));
             // The last one pushed is walked first and comes last: the superclass has to be walked last.
             supertypes(class, &mut |ancestor| pending.push((ancestor, false)));

@@ -2,7 +2,6 @@
 
 use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId, Program};
-use crate::library::Library;
 use crate::model::{Returns, Target};
 use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Objects, Outline};
 use crate::summary::{is_cursor, is_stepping};
@@ -23,8 +22,8 @@ impl<'s> Sharings<'s> {
         self.answers.touched[method.index()].get_or_init(|| {
             let mut found = Touched { found: Vec::new(), leaks: Vec::new() };
             if let Some(outline) = self.outlines.get(method) {
-                let mut finding = Finding { threads: self.threads, method, outline, touched: &mut found };
-                finding.all(self.program);
+                let (program, threads) = (self.program, self.threads);
+                Finding { program, threads, method, outline, touched: &mut found }.all();
             }
             Box::new(found)
         })
@@ -34,7 +33,7 @@ impl<'s> Sharings<'s> {
         if let Some(ways) = self.ways(field) {
             return ways.accesses.into();
         }
-        let users = self.threads.library.users(field);
+        let users = self.calls.users(field);
         self.outlines.make_here(users);
         let all = users.iter().flat_map(|method| &self.touched(*method).found).filter(|(touched, _)| *touched == field);
         let mut all: Vec<FieldAccess> =
@@ -50,12 +49,13 @@ impl<'s> Sharings<'s> {
 
     /// Whether the container that a field holds is also reached by another way.
     pub(super) fn leaks_contents(self, field: FieldId) -> bool {
-        let mut users = self.threads.library.users(field).iter();
+        let mut users = self.calls.users(field).iter();
         users.any(|method| self.touched(*method).leaks.contains(&field))
     }
 }
 
 struct Finding<'f> {
+    program: &'f Program,
     threads: &'f Threads,
     method: MethodId,
     outline: &'f Outline,
@@ -63,27 +63,27 @@ struct Finding<'f> {
 }
 
 impl Finding<'_> {
-    fn all(&mut self, program: &Program) {
-        let library = &self.threads.library;
+    fn all(&mut self) {
+        let (program, library) = (self.program, &self.threads.library);
         for (index, event) in self.outline.events.iter().enumerate() {
             let at = At { method: self.method, event: EventId(index as u32) };
             let access = |is_write, part| FieldAccess { at, is_write, part, is_initial: false };
             match &event.action {
                 Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                    self.touched.found.extend(library.field(*field).map(|field| (field, access(false, Part::Itself))));
+                    self.touched.found.extend(self.program.real_field(*field).map(|field| (field, access(false, Part::Itself))));
                 }
                 Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
-                    self.touched.found.extend(library.field(*field).map(|field| (field, access(true, Part::Itself))));
+                    self.touched.found.extend(self.program.real_field(*field).map(|field| (field, access(true, Part::Itself))));
                     self.leak(&stored.objects);
                 }
                 Action::Read { base, .. } => {
-                    let held = held_by(library, base).map(|field| (field, access(false, Part::Contents)));
-                    let within = row_of(library, base).map(|field| (field, access(false, Part::Within)));
+                    let held = held_by(self.program, base).map(|field| (field, access(false, Part::Contents)));
+                    let within = row_of(program, base).map(|field| (field, access(false, Part::Within)));
                     self.touched.found.extend(held.into_iter().chain(within));
                 }
                 Action::Write { base, stored, .. } => {
-                    let held = held_by(library, base).map(|field| (field, access(true, Part::Contents)));
-                    let within = row_of(library, base).map(|field| (field, access(true, Part::Within)));
+                    let held = held_by(self.program, base).map(|field| (field, access(true, Part::Contents)));
+                    let within = row_of(program, base).map(|field| (field, access(true, Part::Within)));
                     self.touched.found.extend(held.into_iter().chain(within));
                     self.leak(&stored.objects);
                 }
@@ -113,7 +113,7 @@ impl Finding<'_> {
                         for effect in model.effects() {
                             let Target::Argument(index) = effect.target else { continue };
                             let Some(argument) = given.get(usize::from(index)) else { continue };
-                            for field in fields_read(library, self.outline, &argument.objects) {
+                            for field in fields_read(self.program, self.outline, &argument.objects) {
                                 self.touched.found.push((field, access(effect.access.writes(), Part::Contents)));
                             }
                             for field in self.elements_of(&argument.objects, MAX_LAYERS) {
@@ -139,7 +139,7 @@ impl Finding<'_> {
         for object in objects {
             let Object::Event(event) = object else { continue };
             match self.outline.events.get(event.index()).map(|event| &event.action) {
-                Some(Action::Read { base, member: Member::Elements, .. }) => fields.extend(held_by(library, base)),
+                Some(Action::Read { base, member: Member::Elements, .. }) => fields.extend(held_by(self.program, base)),
                 Some(Action::Call { method, arguments, .. }) => {
                     let (Some(model), Some(receiver)) = (library.model(*method), arguments.first()) else { continue };
                     if model.access.reads() && model.returns == Returns::FromState {
@@ -158,7 +158,7 @@ impl Finding<'_> {
     /// The fields that hold the objects, or what they are views of.
     fn containers(&self, objects: &Objects, layers: usize) -> Vec<FieldId> {
         let library = &self.threads.library;
-        let mut fields = fields_read(library, self.outline, objects);
+        let mut fields = fields_read(self.program, self.outline, objects);
         for object in objects {
             let Object::Event(event) = object else { continue };
             if let Some(Action::Call { method, arguments, .. }) =
@@ -180,17 +180,17 @@ impl Finding<'_> {
     /// What was read from a field goes elsewhere.
     fn leak(&mut self, objects: &Objects) {
         if objects.iter().any(|object| matches!(object, Object::Event(_))) {
-            self.touched.leaks.extend(fields_read(&self.threads.library, self.outline, objects));
+            self.touched.leaks.extend(fields_read(self.program, self.outline, objects));
         }
     }
 }
 
 /// The field that holds an array of arrays, of which this is one.
-fn row_of(library: &Library, base: &Name) -> Option<FieldId> {
+fn row_of(program: &Program, base: &Name) -> Option<FieldId> {
     let (last, before) = base.steps.split_last()?;
     match last {
         NameStep::Constant(_) | NameStep::Element(_) => {
-            held_by(library, &Name { start: base.start, steps: before.into() })
+            held_by(program, &Name { start: base.start, steps: before.into() })
         }
         NameStep::Field(_) | NameStep::Some => None,
     }

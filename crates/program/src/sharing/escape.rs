@@ -65,7 +65,7 @@ impl<'s> Sharings<'s> {
         match place {
             Place::Outside => {}
             Place::Field(field) => {
-                let users = self.threads.library.users(field);
+                let users = self.calls.users(field);
                 self.outlines.make_here(users);
                 users.iter().for_each(|method| from(*method));
             }
@@ -289,7 +289,7 @@ impl Following<'_> {
             match *object {
                 Object::Event(event) => match &self.outline.events[event.index()].action {
                     Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                        places.push(self.threads.library.field(*field).map_or(Place::Outside, Place::Field));
+                        places.push(self.program.real_field(*field).map_or(Place::Outside, Place::Field));
                     }
                     _ => places.push(Place::Outside),
                 },
@@ -302,7 +302,7 @@ impl Following<'_> {
     }
 
     fn named(&self, name: &Name) -> Place {
-        match (held_by(&self.threads.library, name), name.start) {
+        match (held_by(self.program, name), name.start) {
             (Some(field), _) => Place::Field(field),
             (None, Start::New(register)) if name.steps.is_empty() => Place::New(self.method, register),
             _ => Place::Outside,
@@ -314,7 +314,7 @@ impl Following<'_> {
         let value = Place::Event(self.method, id);
         match &outline.events[id.index()].action {
             Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                if let Some(field) = self.threads.library.field(*field) {
+                if let Some(field) = self.program.real_field(*field) {
                     self.edges.push((Place::Field(field), value));
                 }
             }
@@ -332,7 +332,7 @@ impl Following<'_> {
                 let from = self.places(&stored.objects);
                 let to = match member {
                     Member::Field(field) | Member::Static(field) => {
-                        self.threads.library.field(*field).map_or(Place::Outside, Place::Field)
+                        self.program.real_field(*field).map_or(Place::Outside, Place::Field)
                     }
                     _ => self.named(base),
                 };

@@ -223,8 +223,8 @@ impl Sharings<'_> {
     /// What reads a field that an object is stored to gets the object; tells whether all of these are known.
     fn follow_field(self, ways: &mut Ways, member: Member) -> bool {
         let (Member::Field(name) | Member::Static(name)) = member else { return false };
-        let Some(field) = self.threads.library.field(name) else { return false };
-        let users = self.threads.library.users(field);
+        let Some(field) = self.program.real_field(name) else { return false };
+        let users = self.calls.users(field);
         self.outlines.make_here(users);
         for user in users {
             let events =
@@ -232,7 +232,7 @@ impl Sharings<'_> {
             for (id, event) in events {
                 match &event.action {
                     Action::Read { member: Member::Field(read) | Member::Static(read), .. }
-                        if self.threads.library.field(*read) == Some(field) =>
+                        if self.program.real_field(*read) == Some(field) =>
                     {
                         ways.go(*user, Object::Event(id));
                     }
@@ -257,8 +257,8 @@ impl Sharings<'_> {
             Object::Parameter(position) => is_whole && name.start == Start::Parameter(position),
             Object::Event(event) => match &outline.events[event.index()].action {
                 Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                    let read = self.threads.library.field(*field);
-                    read.is_some() && held_by(&self.threads.library, name) == read
+                    let read = self.program.real_field(*field);
+                    read.is_some() && held_by(self.program, name) == read
                 }
                 _ => is_whole && name.start == Start::Result(event),
             },

@@ -42,10 +42,9 @@ pub(super) fn settled<'o>(
         let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
         found.filter(|field| fields.contains_key(field) || given.contains(field))
     };
-    let writes = |method: MethodId| {
-        outline(method).is_none() && calls.writes(method).iter().any(|field| is_held(*field).is_some())
-    };
-    let others = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_held));
+    let mut writers = calls.touched.writers_of(fields.keys().chain(&given));
+    writers.retain(|method| outline(*method).is_none());
+    let others = program.visit_bodies_of(&writers, |_, body| stores(program, calls, &body, &is_held));
     for (field, holding) in others.into_iter().flatten().flatten() {
         late.entry(field).and_modify(|stored| stored.push((holding, None)));
         agree(&mut fields, field, holding);

@@ -4,13 +4,19 @@ use location::FieldName;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::compose::{Composing, extend};
-use crate::calls::Calls;
-use crate::class::{FieldId, MethodId, Program};
+use crate::class::{FieldId, Program};
 use crate::ir::{Body, Constant, Op};
 use crate::outline::{Argument, Member, Name, NameStep, Start};
+use crate::touched::Touched;
 
-/// By field that holds a handle: the field that the handle stands for.
-pub(super) type Handles = FxHashMap<FieldId, FieldName>;
+/// What the handles of the program stand for.
+#[derive(Default)]
+pub(crate) struct Handles {
+    /// By field that holds a handle: the field that the handle stands for.
+    by_holder: FxHashMap<FieldId, FieldName>,
+    /// Fields that some handle stands for.
+    handled: FxHashSet<FieldId>,
+}
 
 const HANDLES: [&str; 4] = [
     "Ljava/lang/invoke/VarHandle;",
@@ -19,26 +25,35 @@ const HANDLES: [&str; 4] = [
     "Ljava/util/concurrent/atomic/AtomicReferenceFieldUpdater;",
 ];
 
-/// What the handles of the program stand for.
-pub(super) fn handles(program: &Program, calls: &Calls) -> Handles {
-    let types: Vec<_> = HANDLES.iter().filter_map(|name| program.names.lookup(name)).collect();
-    if types.is_empty() {
-        return Handles::default();
+impl Handles {
+    pub(crate) fn of(program: &Program, touched: &Touched) -> Handles {
+        let types: Vec<_> = HANDLES.iter().filter_map(|name| program.names.lookup(name)).collect();
+        let holders: FxHashSet<FieldId> = (0..program.class_of_field.len() as u32)
+            .map(FieldId)
+            .filter(|field| types.contains(&program.field(*field).descriptor))
+            .collect();
+        if holders.is_empty() {
+            return Handles::default();
+        }
+        let holder = |field: FieldName| {
+            let is_handle = types.contains(&field.descriptor);
+            is_handle.then(|| program.resolve_field(field)).flatten().filter(|field| holders.contains(field))
+        };
+        let found = program.visit_bodies_of(&touched.writers_of(&holders), |_, body| made(program, &body, &holder));
+        let by_holder: FxHashMap<FieldId, FieldName> = found.into_iter().flatten().flatten().collect();
+        let handled = by_holder.values().filter_map(|handled| program.resolve_field(*handled)).collect();
+        Handles { by_holder, handled }
     }
-    let holders: FxHashSet<FieldId> = (0..program.class_of_field.len() as u32)
-        .map(FieldId)
-        .filter(|field| types.contains(&program.field(*field).descriptor))
-        .collect();
-    if holders.is_empty() {
-        return Handles::default();
+
+    /// The field that what is in a field stands for.
+    pub(super) fn get(&self, holder: FieldId) -> Option<FieldName> {
+        self.by_holder.get(&holder).copied()
     }
-    let holder = |field: FieldName| {
-        let is_handle = types.contains(&field.descriptor);
-        is_handle.then(|| program.resolve_field(field)).flatten().filter(|field| holders.contains(field))
-    };
-    let writes = |method: MethodId| calls.writes(method).iter().any(|field| holder(*field).is_some());
-    let found = program.visit_bodies(writes, |_, body| made(program, &body, &holder));
-    found.into_iter().flatten().flatten().collect()
+
+    /// Whether some handle stands for a field.
+    pub(super) fn has(&self, field: FieldId) -> bool {
+        self.handled.contains(&field)
+    }
 }
 
 fn made(program: &Program, body: &Body, holder: &impl Fn(FieldName) -> Option<FieldId>) -> Vec<(FieldId, FieldName)> {

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::handed::{AllLate, Late, is_container, settled};
-use super::handle::{Handles, handles};
+use super::handle::Handles;
 use super::twins::Twins;
 use crate::calls::Calls;
 use crate::captured::{Captured, Local};
@@ -37,9 +37,7 @@ pub struct Holdings {
     /// By final field: the parameter of the only constructor that is kept there as it is.
     kept: FxHashMap<FieldId, u16>,
     pub(super) twins: Twins,
-    handles: Handles,
-    /// Fields that are touched through a field updater or `VarHandle`, too.
-    handled: FxHashSet<FieldId>,
+    handles: Arc<Handles>,
     captured: Arc<Captured>,
     /// By parameter: what all callers give, where they agree.
     parameters: FxHashMap<(MethodId, u16), Holding>,
@@ -88,7 +86,7 @@ impl Holdings {
             }
         }
         // Each keeps one core busy for a while.
-        let ((fields, parameters), (twins, handles)) = rayon::join(
+        let ((fields, parameters), twins) = rayon::join(
             || {
                 let fields = settled(asking, &outline, fields, late, &captured);
                 let asking = Asking { fields: Some(&fields), ..asking };
@@ -99,15 +97,10 @@ impl Holdings {
                 let parameters = parameters.filter(|(_, given)| *given != Holding::default()).collect();
                 (fields, parameters)
             },
-            || {
-                rayon::join(
-                    || Twins::of(program, calls, &outline, &giving.of_caller, &kept),
-                    || handles(program, calls),
-                )
-            },
+            || Twins::of(program, calls, &outline, &giving.of_caller, &kept),
         );
-        let handled = handles.values().filter_map(|handled| program.resolve_field(*handled)).collect();
-        Holdings { fields, foreign, kept, twins, handles, handled, captured, parameters }
+        let handles = calls.handles.clone();
+        Holdings { fields, foreign, kept, twins, handles, captured, parameters }
     }
 
     /// What a method is given for a parameter.
@@ -132,12 +125,12 @@ impl Holdings {
 
     /// The field that a field updater or `VarHandle` in a field stands for.
     pub(super) fn handle(&self, program: &Program, holder: FieldName) -> Option<FieldName> {
-        program.resolve_field(holder).and_then(|holder| self.handles.get(&holder).copied())
+        program.resolve_field(holder).and_then(|holder| self.handles.get(holder))
     }
 
     /// Whether a field is touched through a field updater or `VarHandle`, too.
     pub fn is_handled(&self, field: FieldId) -> bool {
-        self.handled.contains(&field)
+        self.handles.has(field)
     }
 
     /// The parameter of the constructor that a field keeps as it is, as long as its object lives.
@@ -155,8 +148,8 @@ impl Holdings {
             let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
             found.filter(|field| wanted.contains(field))
         };
-        let writes = |method: MethodId| calls.writes(method).iter().any(|field| is_wanted(*field).is_some());
-        let found = program.visit_bodies(writes, |_, body| stores(program, calls, &body, &is_wanted));
+        let writers = calls.touched.writers_of(wanted);
+        let found = program.visit_bodies_of(&writers, |_, body| stores(program, calls, &body, &is_wanted));
         let mut fields: FxHashMap<FieldId, Holding> = FxHashMap::default();
         for (field, holding) in found.into_iter().flatten().flatten() {
             agree(&mut fields, field, holding);

@@ -40,6 +40,7 @@ use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet, Shared, Start};
 
 pub use explore::Met;
+pub(crate) use handle::Handles;
 pub use holding::{Holding, Holdings};
 pub use influences::{Comparisons, Influences};
 pub(crate) use instantiate::half;

@@ -1,7 +1,7 @@
 //! Functions that an object keeps and calls later: who calls them, and not who made them, runs them.
 
 use classfile::CallKind;
-use location::ClassName;
+use location::{ClassName, MethodName};
 use rayon::prelude::*;
 
 use super::task::{Finder, Run};
@@ -18,8 +18,13 @@ pub(super) struct Callback {
 }
 
 pub(super) fn callbacks(finder: &Finder<'_>) -> Vec<Callback> {
-    let methods: Vec<MethodId> = finder.program.methods().collect();
-    let callers: Vec<MethodId> = methods.into_par_iter().filter(|method| finder.may_call_back(*method)).collect();
+    let (program, calls) = (finder.program, finder.calls);
+    let is_of_function =
+        |(kind, called, _): (CallKind, MethodName, _)| kind == CallKind::Interface && finder.is_function(called.class);
+    let telling: Vec<bool> = calls.distinct().map(is_of_function).collect();
+    let may_call_back = |method: &MethodId| calls.numbers(*method).iter().any(|call| telling[*call as usize]);
+    let methods: Vec<MethodId> = program.methods().collect();
+    let callers: Vec<MethodId> = methods.into_par_iter().filter(may_call_back).collect();
     if callers.len() > MAX_CALLERS {
         return Vec::new();
     }
@@ -35,11 +40,6 @@ pub(super) fn called_by(callbacks: &[Callback], caller: MethodId) -> impl Iterat
 }
 
 impl Finder<'_> {
-    fn may_call_back(&self, method: MethodId) -> bool {
-        let calls = &self.calls.mentions[method.index()].calls;
-        calls.iter().any(|(kind, called)| *kind == CallKind::Interface && self.is_function(called.class))
-    }
-
     /// Whether lambdas may be of this type: one of the library's functions, or an interface of the program.
     fn is_function(&self, class: ClassName) -> bool {
         let name = self.program.names.text(class.0);

@@ -44,7 +44,7 @@ impl Finder<'_> {
     fn elements_of_event(&self, at: At, wanted: ClassName, found: &mut Found, depth: usize) {
         match self.event(at).map(|event| &event.action) {
             Some(Action::Read { member: Member::Field(field) | Member::Static(field), .. }) => {
-                match self.library.field(*field) {
+                match self.program.real_field(*field) {
                     Some(field) => self.elements_of_field(field, wanted, found, depth),
                     None => self.by_type(wanted, found),
                 }

@@ -78,7 +78,7 @@ impl Finder<'_> {
             };
             match self.event(At { method, event }).map(|event| &event.action) {
                 Some(Action::Read { member: Member::Field(field) | Member::Static(field), .. }) => {
-                    if let Some(field) = self.library.field(*field) {
+                    if let Some(field) = self.program.real_field(*field) {
                         handles.push(Handle::Is(Holder::Field(field)));
                     }
                 }
@@ -153,7 +153,7 @@ impl Finder<'_> {
             };
             match self.event(At { method, event }).map(|event| &event.action) {
                 Some(Action::Read { member: Member::Field(field) | Member::Static(field), .. }) => {
-                    holders.extend(self.library.field(*field).map(Holder::Field));
+                    holders.extend(self.program.real_field(*field).map(Holder::Field));
                 }
                 Some(Action::Call { method: called, arguments, .. }) => {
                     holders.push(Holder::Object(method, *object));
@@ -171,7 +171,7 @@ impl Finder<'_> {
     }
 
     fn holder(&self, method: MethodId, name: &Name) -> Option<Holder> {
-        if let Some(field) = held_by(self.library, name) {
+        if let Some(field) = held_by(self.program, name) {
             return Some(Holder::Field(field));
         }
         let object = match name.start {
@@ -220,7 +220,7 @@ impl Finder<'_> {
                 Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. }
                     if is_one(stored) =>
                 {
-                    handles.extend(self.library.field(*field).map(|field| Handle::Is(Holder::Field(field))));
+                    handles.extend(self.program.real_field(*field).map(|field| Handle::Is(Holder::Field(field))));
                 }
                 Action::Call { method: called, arguments, .. }
                     if arguments.iter().skip(1).any(is_one)

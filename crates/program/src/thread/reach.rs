@@ -9,8 +9,6 @@ use super::callback::{Callback, called_by};
 use super::{EntryId, EntryList};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::library::supertypes;
-use crate::model::linearize;
 use crate::summary::{Components, components_of};
 
 /// So many methods are looked at by one thread.
@@ -168,12 +166,8 @@ impl Graph {
 fn called_back(program: &Program, calls: &Calls, entries: &FxHashSet<MethodId>) -> Vec<Vec<MethodId>> {
     let classes: Vec<_> = program.classes().collect();
     let of_class = |class: &crate::class::ClassId| {
-        let ancestors = linearize(program.header(*class).name, &mut supertypes(program));
-        let library: Vec<_> = ancestors
-            .into_iter()
-            .filter_map(|ancestor| program.class(ancestor))
-            .filter(|ancestor| !program.is_checked(*ancestor))
-            .collect();
+        let mut library = program.ancestors(*class);
+        library.retain(|ancestor| !program.is_checked(*ancestor));
         let overrides = |method: &MethodId| {
             let own = program.method(*method);
             let is_candidate = own.has_code && !own.access.is_static() && !own.access.is_private();

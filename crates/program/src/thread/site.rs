@@ -92,8 +92,15 @@ pub(super) struct Sites {
 
 impl Sites {
     pub(super) fn of(finder: &Finder<'_>) -> Sites {
-        let methods: Vec<MethodId> = finder.program.methods().collect();
-        let starting: Vec<MethodId> = methods.into_par_iter().filter(|method| finder.may_start(*method)).collect();
+        let (program, calls) = (finder.program, finder.calls);
+        let telling: Vec<bool> = calls.distinct().map(|(_, called, _)| finder.may_start(called)).collect();
+        let is_starting = |method: &MethodId| {
+            let lambdas = &calls.mentions[method.index()].lambdas;
+            calls.numbers(*method).iter().any(|call| telling[*call as usize])
+                || lambdas.iter().any(|called| finder.may_start(*called))
+        };
+        let methods: Vec<MethodId> = program.methods().collect();
+        let starting: Vec<MethodId> = methods.into_par_iter().filter(is_starting).collect();
         finder.outlines.make(&starting);
         let found: Vec<(Vec<Site>, Vec<Join>)> = starting.par_iter().map(|method| finder.sites(*method)).collect();
         let mut sites = Sites { starts: Vec::new(), joins: Vec::new() };
@@ -112,15 +119,10 @@ pub(super) fn is_wait(model: &CallModel) -> bool {
 }
 
 impl Finder<'_> {
-    /// Whether a method names something that starts or joins.
-    fn may_start(&self, method: MethodId) -> bool {
-        let mentions = &self.calls.mentions[method.index()];
-        let mut called = mentions.calls.iter().map(|(_, called)| called).chain(&mentions.lambdas);
-        called.any(|called| {
-            self.library
-                .model(*called)
-                .is_some_and(|model| model.starts.is_some() || is_wait(&model) || self.is_stream(&model, *called))
-        })
+    /// Whether a method of the library starts or joins something.
+    fn may_start(&self, called: MethodName) -> bool {
+        let starts = |model: CallModel| model.starts.is_some() || is_wait(&model) || self.is_stream(&model, called);
+        self.library.model(called).is_some_and(starts)
     }
 
     fn is_stream(&self, model: &CallModel, called: MethodName) -> bool {
@@ -422,7 +424,7 @@ impl Finder<'_> {
                             crate::outline::Member::Field(field) | crate::outline::Member::Static(field) => *field,
                             _ => return Threads::Many,
                         };
-                        match self.library.field(field).map_or(&[][..], |field| self.stores_of(field)) {
+                        match self.program.real_field(field).map_or(&[][..], |field| self.stores_of(field)) {
                             [only] => match self.event(*only).map(|event| &event.action) {
                                 Some(Action::Write { stored, .. }) => self.pool(only.method, &stored.objects, depth),
                                 _ => Threads::Many,

@@ -70,10 +70,10 @@ impl<'f> Finder<'f> {
     fn stores_to(&self, field: FieldId) -> &'f StoresOf {
         self.stores.fields[field.0 as usize].get_or_init(|| {
             let mut stores = StoresOf::default();
-            self.outlines.make_here(self.library.users(field));
-            for method in self.library.users(field) {
+            self.outlines.make_here(self.calls.users(field));
+            for method in self.calls.users(field) {
                 let Some(outline) = self.outline(*method) else { continue };
-                for (touched, at, is_put) in stores_of(self.library, *method, outline) {
+                for (touched, at, is_put) in stores_of(self.program, self.library, *method, outline) {
                     if touched == field {
                         if is_put { stores.puts.push(at) } else { stores.own.push(at) }
                     }
@@ -84,21 +84,21 @@ impl<'f> Finder<'f> {
     }
 }
 
-fn stores_of(library: &Library, method: MethodId, outline: &Outline) -> Vec<(FieldId, At, bool)> {
+fn stores_of(program: &Program, library: &Library, method: MethodId, outline: &Outline) -> Vec<(FieldId, At, bool)> {
     let mut found = Vec::new();
     for (index, event) in outline.events.iter().enumerate() {
         let at = At { method, event: EventId(index as u32) };
         match &event.action {
             Action::Write { member: Member::Field(field) | Member::Static(field), .. } => {
-                found.extend(library.field(*field).map(|field| (field, at, false)));
+                found.extend(program.real_field(*field).map(|field| (field, at, false)));
             }
             Action::Write { member: Member::Elements, base, .. } => {
-                found.extend(held_by(library, base).map(|field| (field, at, true)));
+                found.extend(held_by(program, base).map(|field| (field, at, true)));
             }
             Action::Call { method, arguments, .. }
                 if arguments.len() > 1 && library.model(*method).is_some_and(|model| model.access.writes()) =>
             {
-                let fields = fields_read(library, outline, &arguments[0].objects);
+                let fields = fields_read(program, outline, &arguments[0].objects);
                 found.extend(fields.into_iter().map(|field| (field, at, true)));
             }
             _ => {}
@@ -108,19 +108,19 @@ fn stores_of(library: &Library, method: MethodId, outline: &Outline) -> Vec<(Fie
 }
 
 /// The field whose content a name is.
-pub(crate) fn held_by(library: &Library, name: &Name) -> Option<FieldId> {
+pub(crate) fn held_by(program: &Program, name: &Name) -> Option<FieldId> {
     match (name.start, name.steps.last()) {
-        (_, Some(NameStep::Field(field))) => library.field(*field),
-        (Start::Static(field), None) => library.field(field),
+        (_, Some(NameStep::Field(field))) => program.real_field(*field),
+        (Start::Static(field), None) => program.real_field(field),
         _ => None,
     }
 }
 
 /// Fields that the objects were read from.
-pub(crate) fn fields_read(library: &Library, outline: &Outline, objects: &Objects) -> Vec<FieldId> {
+pub(crate) fn fields_read(program: &Program, outline: &Outline, objects: &Objects) -> Vec<FieldId> {
     let read = objects.iter().filter_map(|object| match object {
         Object::Event(event) => match &outline.events.get(event.index())?.action {
-            Action::Read { member: Member::Field(field) | Member::Static(field), .. } => library.field(*field),
+            Action::Read { member: Member::Field(field) | Member::Static(field), .. } => program.real_field(*field),
             _ => None,
         },
         _ => None,
@@ -215,7 +215,7 @@ impl<'f> Finder<'f> {
         match &event.action {
             Action::Lambda { method, .. } => self.lambda(at, *method, found),
             Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                let stores = self.library.field(*field).map_or(&[][..], |field| self.stores_of(field));
+                let stores = self.program.real_field(*field).map_or(&[][..], |field| self.stores_of(field));
                 if stores.is_empty() || stores.len() > MAX_SITES {
                     return self.by_type(self.type_of(field.descriptor).unwrap_or(wanted), found);
                 }
@@ -237,7 +237,7 @@ impl<'f> Finder<'f> {
 
     /// What a name starts with, or the field whose content it is.
     fn named(&self, name: &Name) -> Option<Result<Object, FieldId>> {
-        if let Some(field) = held_by(self.library, name) {
+        if let Some(field) = held_by(self.program, name) {
             return Some(Err(field));
         }
         match name.start {
