@@ -4,6 +4,7 @@
 //! out classes that no code makes. A call with more possible targets than [`MAX_TARGETS`] says nothing about any one of
 //! them and is left open, like reflection and native code.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use classfile::CallKind;
@@ -119,10 +120,10 @@ impl Calls {
     }
 
     /// The methods that a call may run.
-    pub fn targets(&self, program: &Program, kind: CallKind, method: MethodName) -> Targets {
+    pub fn targets(&self, program: &Program, kind: CallKind, method: MethodName) -> Cow<'_, Targets> {
         match self.numbered.by_call.get(&(kind, method)) {
-            Some(number) => self.targets[*number as usize].clone(),
-            None => self.resolve(program, kind, method),
+            Some(number) => Cow::Borrowed(&self.targets[*number as usize]),
+            None => Cow::Owned(self.resolve(program, kind, method)),
         }
     }
 
@@ -136,7 +137,7 @@ impl Calls {
     }
 
     /// The methods that a lambda or method reference may run: `plan::isFree` goes by the class of the plan.
-    pub fn lambda_targets(&self, program: &Program, method: MethodName) -> Targets {
+    pub fn lambda_targets(&self, program: &Program, method: MethodName) -> Cow<'_, Targets> {
         let found = self.hierarchy.resolve_name(program, method);
         let is_fixed = |found: MethodId| {
             let own = program.method(found);
@@ -144,14 +145,14 @@ impl Calls {
         };
         match found {
             Some(found) if !is_fixed(found) => self.targets(program, CallKind::Virtual, method),
-            found => Targets::Known(found.into_iter().collect()),
+            found => Cow::Owned(Targets::Known(found.into_iter().collect())),
         }
     }
 
     /// The methods that a call runs if its receiver is exactly of this class.
-    pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Targets {
+    pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Cow<'_, Targets> {
         let found = self.hierarchy.resolve(program, receiver, method.name, method.descriptor);
-        Targets::Known(found.into_iter().collect())
+        Cow::Owned(Targets::Known(found.into_iter().collect()))
     }
 
     /// Each call that the program's code has, once.
@@ -232,7 +233,7 @@ impl Calls {
     /// Whether a call or a function in a method's own code can run nothing but this one.
     pub fn surely_means(&self, program: &Program, caller: MethodId, callee: MethodId) -> bool {
         let mentions = &self.mentions[caller.index()];
-        let is_it = |targets: Targets| targets.known() == [callee];
+        let is_it = |targets: Cow<Targets>| targets.known() == [callee];
         mentions.calls.iter().any(|(kind, called)| is_it(self.targets(program, *kind, *called)))
             || mentions.lambdas.iter().any(|lambda| is_it(self.lambda_targets(program, *lambda)))
     }
@@ -242,13 +243,23 @@ impl Calls {
         let Some(class) = program.class(method.class) else {
             return Targets::Known(targets);
         };
-        if let Some(declared) = self.hierarchy.resolve_name(program, method) {
+        let declared = self.hierarchy.resolve_in(program, class, method.name, method.descriptor);
+        if let Some(declared) = declared {
             let own = program.method(declared);
             let class = program.header(program.class_of(declared));
             if own.access.is_final() || own.access.is_private() || class.access.is_final() {
                 return Targets::Known(std::iter::once(declared).collect());
             }
         }
+        let is_exact = |class: ClassId| {
+            let header = program.header(class);
+            !header.access.is_abstract() && !header.access.is_interface() && self.is_made(program, class)
+        };
+        if self.hierarchy.subtypes(class).is_empty() {
+            let found = declared.filter(|found| is_exact(class) && !program.method(*found).access.is_abstract());
+            return Targets::Known(found.into_iter().collect());
+        }
+        let named = class;
         let mut seen: FxHashSet<ClassId> = FxHashSet::default();
         let mut pending = vec![class];
         while let Some(class) = pending.pop() {
@@ -259,11 +270,13 @@ impl Calls {
                 return Targets::Many;
             }
             pending.extend(self.hierarchy.subtypes(class));
-            let header = program.header(class);
-            if header.access.is_abstract() || header.access.is_interface() || !self.is_made(program, class) {
+            if !is_exact(class) {
                 continue;
             }
-            let found = self.hierarchy.resolve_in(program, class, method.name, method.descriptor);
+            let found = match class == named {
+                true => declared,
+                false => self.hierarchy.resolve_in(program, class, method.name, method.descriptor),
+            };
             if let Some(found) = found.filter(|found| !program.method(*found).access.is_abstract())
                 && let Err(at) = targets.binary_search(&found)
             {

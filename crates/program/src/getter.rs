@@ -26,8 +26,15 @@ impl Getters {
     pub(crate) fn find(program: &Program) -> Getters {
         let descriptors: FxHashSet<Symbol> =
             program.methods().map(|method| program.method(method).descriptor).collect();
-        let telling: FxHashSet<Symbol> =
-            descriptors.into_par_iter().filter(|descriptor| returns_lock(program, *descriptor)).collect();
+        let results: FxHashSet<&str> =
+            descriptors.iter().filter_map(|descriptor| result_of(program, *descriptor)).collect();
+        let lockable: FxHashSet<&str> =
+            results.into_par_iter().filter(|result| is_lockable(program, result)).collect();
+        let is_telling = |descriptor: &Symbol| {
+            let is_lockable = result_of(program, *descriptor).is_some_and(|result| lockable.contains(result));
+            is_lockable || is_lookup(program, *descriptor)
+        };
+        let telling: FxHashSet<Symbol> = descriptors.into_iter().filter(is_telling).collect();
         let is_candidate = |method: MethodId| {
             let own = program.method(method);
             let is_accessor = own.access.is_synthetic() && own.access.is_static();
@@ -59,19 +66,23 @@ fn returns_part(program: &Program, descriptor: Symbol) -> bool {
         && text.rsplit_once(')').is_some_and(|(_, result)| result.starts_with('L'))
 }
 
-/// Whether a method yields something that can be locked.
-fn returns_lock(program: &Program, descriptor: Symbol) -> bool {
-    let text = program.names.text(descriptor);
-    let Some(result) = text.find(')').map(|end| &text[end + 1..]) else { return false };
+/// What a method yields.
+fn result_of(program: &Program, descriptor: Symbol) -> Option<&str> {
+    program.names.text(descriptor).split_once(')').map(|(_, result)| result)
+}
+
+/// Whether what is described so can be locked.
+fn is_lockable(program: &Program, result: &str) -> bool {
     match classfile::parse_field(result, &program.names) {
-        Some(Type::Reference(class)) => lock::is_lockable(program, class) || is_lookup(program, class, text),
+        Some(Type::Reference(class)) => lock::is_lockable(program, class),
         _ => false,
     }
 }
 
 /// Whether it may be a method that looks up an object by a key, which then is nothing but a lock.
-fn is_lookup(program: &Program, yields: location::ClassName, descriptor: &str) -> bool {
-    yields == program.roots.object && classfile::split_method(descriptor).is_some_and(|(count, _)| count == 1)
+fn is_lookup(program: &Program, descriptor: Symbol) -> bool {
+    let text = program.names.text(descriptor);
+    text.ends_with(")Ljava/lang/Object;") && classfile::split_method(text).is_some_and(|(count, _)| count == 1)
 }
 
 /// What a body returns, if it is the same on all paths and has a name outside.

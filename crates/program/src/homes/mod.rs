@@ -7,6 +7,7 @@
 mod flows;
 mod named;
 
+use std::borrow::Cow;
 use std::cell::OnceCell;
 
 use location::{FieldName, Symbol};
@@ -126,7 +127,7 @@ impl<'h> Homes<'h> {
     }
 
     /// What an event runs that is known by its code.
-    fn targets(&self, event: &Event) -> Option<Targets> {
+    fn targets(&self, event: &Event) -> Option<Cow<'_, Targets>> {
         let targets = match &event.action {
             Action::Call { kind, method, .. } => self.calls.targets(self.program, *kind, *method),
             Action::Lambda { method, .. } => self.calls.lambda_targets(self.program, *method),
@@ -160,7 +161,7 @@ impl Home<'_> {
     /// Whether one variable may be touched by two steps that have to do with each other.
     fn may_touch_again(&self) -> bool {
         let away = self.events.iter().filter_map(|event| Some((*event, self.homes.targets(self.event(*event))?)));
-        let away: Vec<(EventId, Targets)> = away.collect();
+        let away: Vec<(EventId, Cow<Targets>)> = away.collect();
         self.may_be_pairs(&self.own_steps(), &away) || self.may_count_on(&away)
     }
 
@@ -173,13 +174,13 @@ impl Home<'_> {
     }
 
     /// Whether two of the method's own steps are about one thing, or one of them and one in what it calls.
-    fn may_be_pairs(&self, own: &[(Touched, Step)], away: &[(EventId, Targets)]) -> bool {
+    fn may_be_pairs(&self, own: &[(Touched, Step)], away: &[(EventId, Cow<Targets>)]) -> bool {
         let is_pair = |one: &Step, other: &Step| {
             self.are_apart(one.event, other.event) && (self.may_decide(one, other) || self.may_decide(other, one))
         };
         own.chunk_by(|(what, _), (other, _)| what == other).any(|same| {
             let steps = || same.iter().map(|(_, step)| step);
-            let is_named = |(event, targets): &(EventId, Targets)| match same[0].0 {
+            let is_named = |(event, targets): &(EventId, Cow<Targets>)| match same[0].0 {
                 Touched::Field(field) => self.homes.named.of_all(targets.known(), field).is_some_and(|writes| {
                     let step = Step { event: *event, writes, is_own: false };
                     steps().any(|own| is_pair(own, &step))
@@ -192,7 +193,7 @@ impl Home<'_> {
     }
 
     /// Whether a number that one method tells may be counted on by another one.
-    fn may_count_on(&self, away: &[(EventId, Targets)]) -> bool {
+    fn may_count_on(&self, away: &[(EventId, Cow<Targets>)]) -> bool {
         let named = &self.homes.named;
         away.iter().filter(|(event, _)| self.is_number(*event)).any(|(told, by)| {
             away.iter()

@@ -20,6 +20,8 @@ pub struct Awaited {
 
 pub(super) fn awaited(program: &Program, body: &Body, outline: &Outline, in_cycle: &[bool]) -> Vec<Awaited> {
     let mut found = Vec::new();
+    // Most conditions of a loop are asked in one and the same.
+    let mut loops: Vec<Vec<bool>> = Vec::new();
     for (number, condition) in outline.conditions.iter().enumerate() {
         let block = condition.block as usize;
         if !in_cycle[block]
@@ -28,18 +30,23 @@ pub(super) fn awaited(program: &Program, body: &Body, outline: &Outline, in_cycl
         {
             continue;
         }
-        let members = members(outline, block);
+        let known = loops.iter().position(|members| members[block]).unwrap_or_else(|| {
+            loops.push(members(outline, block));
+            loops.len() - 1
+        });
+        let members = &loops[known];
         let is_exit = outline.blocks.successors(block).any(|next| !next.is_exceptional && !members[next.block]);
-        let Some(waiting) = waits(program, outline, number as u32, &members, &condition.sources) else { continue };
-        if is_exit {
-            let follows = follows(outline, block, &members);
-            let mut returns = body.blocks().filter(|(block, _)| {
-                body.terminator(*block).is_some_and(|last| matches!(body.op(last), Op::Return(_)))
-            });
-            // Who asks for something that will do gets an answer, as from any other question, and no promise.
-            let is_returned = waiting == Waiting::Pausing && returns.all(|(block, _)| follows[block.index()]);
-            found.push(Awaited { condition: number as u32, follows, is_returned });
+        if !is_exit {
+            continue;
         }
+        let Some(waiting) = waits(program, outline, number as u32, members, &condition.sources) else { continue };
+        let follows = follows(outline, block, members);
+        let mut returns = body.blocks().filter(|(block, _)| {
+            body.terminator(*block).is_some_and(|last| matches!(body.op(last), Op::Return(_)))
+        });
+        // Who asks for something that will do gets an answer, as from any other question, and no promise.
+        let is_returned = waiting == Waiting::Pausing && returns.all(|(block, _)| follows[block.index()]);
+        found.push(Awaited { condition: number as u32, follows, is_returned });
     }
     found
 }

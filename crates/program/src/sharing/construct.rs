@@ -148,7 +148,7 @@ impl<'m> Making<'m> {
                     let own: Vec<MethodId> =
                         targets.known().iter().copied().filter(|target| self.outline(*target).is_some()).collect();
                     let is_constructor = index == 0 && self.program.names.text(method.name) == "<init>";
-                    if own.is_empty() && !is_constructor || targets == crate::calls::Targets::Many {
+                    if own.is_empty() && !is_constructor || *targets == crate::calls::Targets::Many {
                         return true;
                     }
                     let Some(depth) = depth.checked_sub(1) else { return true };

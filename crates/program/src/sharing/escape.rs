@@ -365,7 +365,7 @@ impl Following<'_> {
                 }
                 let targets = self.calls.targets(self.program, *kind, *method);
                 let is_maker = self.program.names.text(method.name) == "<init>";
-                let is_open = targets == Targets::Many || targets.known().iter().all(|target| !self.is_seen(*target));
+                let is_open = *targets == Targets::Many || targets.known().iter().all(|target| !self.is_seen(*target));
                 for (position, argument) in arguments.iter().enumerate() {
                     let from = self.places(&argument.objects);
                     for target in targets.known() {

@@ -57,27 +57,30 @@ impl Repeats {
                 false => called(finder, rows, entries, &begun, started, *method),
             })
             .collect();
-        let mut asked: Vec<MethodId> = called.iter().flat_map(Called::callers).copied().collect();
+        let mut repeats = Repeats { repeated: FxHashSet::default() };
+        let repeat = |repeats: &mut Repeats, mut pending: Vec<MethodId>| {
+            while let Some(method) = pending.pop() {
+                if repeats.repeated.insert(method) {
+                    let callees = graph.callees(method).iter();
+                    pending.extend(callees.filter(|callee| relevant.get(callee.index()) == Some(&true)));
+                }
+            }
+        };
+        let twice = order.iter().zip(&called).filter(|(_, called)| matches!(called, Called::Twice));
+        repeat(&mut repeats, twice.map(|(method, _)| *method).collect());
+        // Few are left, of which the code of callers has to be asked.
+        let open = order.iter().copied().zip(&called).filter(|(method, _)| !repeats.contains(*method));
+        let open: Vec<(MethodId, &Called)> = open.collect();
+        let mut asked: Vec<MethodId> = open.iter().flat_map(|(_, called)| called.callers()).copied().collect();
         asked.sort_unstable();
         asked.dedup();
         finder.outlines.make(&asked);
-        let mut repeated: FxHashSet<MethodId> = FxHashSet::default();
-        let mut pending: Vec<MethodId> = order
-            .into_par_iter()
-            .zip(called)
-            .filter(|(method, called)| match called {
-                Called::Twice => true,
-                Called::By(callers) => callers.iter().any(|caller| calls_twice(finder, *caller, *method)),
-            })
-            .map(|(method, _)| method)
-            .collect();
-        while let Some(method) = pending.pop() {
-            if repeated.insert(method) {
-                pending
-                    .extend(graph.callees(method).iter().filter(|callee| relevant.get(callee.index()) == Some(&true)));
-            }
-        }
-        Repeats { repeated }
+        let is_called_twice = |(method, called): &(MethodId, &Called)| {
+            called.callers().iter().any(|caller| calls_twice(finder, *caller, *method))
+        };
+        let more: Vec<(MethodId, &Called)> = open.into_par_iter().filter(is_called_twice).collect();
+        repeat(&mut repeats, more.into_iter().map(|(method, _)| method).collect());
+        repeats
     }
 
     pub(super) fn contains(&self, method: MethodId) -> bool {
