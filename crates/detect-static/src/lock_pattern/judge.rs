@@ -215,12 +215,13 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     for (_, witness) in order {
         let pair = witness.pair;
         // Takings that are many calls away, or a context that is, convince nobody.
+        if witness.calls.len() > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32 || pairs.contains(&pair) {
+            continue;
+        }
         if may_be_context(analysis, &mut sources, witness) || !is_one_object(analysis, witness) {
             continue;
         }
-        if !pairs.insert(pair) || witness.calls.len() > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32 {
-            continue;
-        }
+        pairs.insert(pair);
         let line = |via| line_of(analysis, pair.method, via);
         let alike = by_lines.entry((pair.method, line(pair.first), line(pair.second))).or_default();
         let second = by_second.entry(deepest(analysis, pair.method, pair.second)).or_default();

@@ -45,14 +45,14 @@ impl Walk<'_> {
             if path.root == Root::This && path.steps.is_empty())
             && !program.method(target).access.is_static();
         let class = class_of(program, target);
-        let (is_below, is_above) = (program.is_subtype(class, self.class), program.is_subtype(self.class, class));
         self.method = target;
-        if is_below || !is_this {
+        if !is_this || program.is_subtype(class, self.class) {
             self.class = class;
+            return true;
         }
         // A default method of an interface may be in any class.
         let is_interface = program.class(class).is_some_and(|class| program.header(class).access.is_interface());
-        !is_this || is_below || is_above || is_interface
+        is_interface || program.is_subtype(self.class, class)
     }
 
     fn leads_to(mut self, via: Via) -> bool {

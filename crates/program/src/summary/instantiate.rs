@@ -206,6 +206,9 @@ impl Composing<'_, '_> {
         around: Around,
         outside: Outside<'_>,
     ) {
+        if callee.is_idle() {
+            return;
+        }
         self.found = callee.found.map(|found| (found, id));
         let mut held = self.sections(event.held);
         match around {
@@ -284,13 +287,14 @@ impl Composing<'_, '_> {
         let is_one_of_many = |argument: &Argument| {
             self.is_each(&argument.name, event) || is_next(&argument.name, &argument.sources, id, event)
         };
-        let each: SmallVec<[bool; 4]> = arguments.iter().map(is_one_of_many).collect();
+        let asked_of = if is_bare { &[] } else { arguments };
+        let each: SmallVec<[bool; 4]> = asked_of.iter().map(is_one_of_many).collect();
         let is_each = |access: &Access| match access.base.start {
             Start::Parameter(position) => each.get(usize::from(position)).is_some_and(|each| *each),
             _ => false,
         };
         let choices: SmallVec<[SmallVec<[Name; 2]>; 4]> =
-            arguments.iter().map(|argument| self.choices(argument)).collect();
+            asked_of.iter().map(|argument| self.choices(argument)).collect();
         let [mut controls, mut guards, mut awaits] =
             [&control, &asked, &awaited].map(|here| Joined { here, known: Known::default() });
         let container = callee.within.as_ref().filter(|_| callee.found.is_some());

@@ -319,3 +319,15 @@ pub struct Summary {
     /// An access depends on one that follows: code that comes after a loop may stand before the loop's own.
     pub(crate) looks_ahead: bool,
 }
+
+impl Summary {
+    /// Whether a caller notices nothing of what the method does, but perhaps a new object that it returns.
+    fn is_idle(&self) -> bool {
+        self.accesses.is_empty()
+            && self.sections.is_empty()
+            && self.waits.is_empty()
+            && self.runs.is_empty()
+            && self.function.is_none()
+            && [&self.result, &self.refusals, &self.awaited].into_iter().all(|from| from.is_empty())
+    }
+}
