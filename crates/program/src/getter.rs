@@ -28,8 +28,7 @@ impl Getters {
             program.methods().map(|method| program.method(method).descriptor).collect();
         let results: FxHashSet<&str> =
             descriptors.iter().filter_map(|descriptor| result_of(program, *descriptor)).collect();
-        let lockable: FxHashSet<&str> =
-            results.into_par_iter().filter(|result| is_lockable(program, result)).collect();
+        let lockable: FxHashSet<&str> = results.into_par_iter().filter(|result| is_lockable(program, result)).collect();
         let is_telling = |descriptor: &Symbol| {
             let is_lockable = result_of(program, *descriptor).is_some_and(|result| lockable.contains(result));
             is_lockable || is_lookup(program, *descriptor)

@@ -269,38 +269,35 @@ fn possible<'a>(analysis: &'a Analysis<'_>) -> Vec<Candidate<'a>> {
     }
     let mut methods: Vec<MethodId> = by_method.keys().copied().collect();
     methods.sort_unstable();
-    let looked = program.visit_bodies_of(
-        &methods,
-        |method, body| {
-            let locals = Locals { program, calls: analysis.calls };
-            let feasible = Feasible::new(program, &body);
-            let registers = LazyCell::new(|| Registers::new(program, &body));
-            // Of a pair: its ties, if it is this method's; `None` if it is to be left out.
-            let look = |number: usize| -> Option<Option<Ties>> {
-                let witness = witnesses[number];
-                if witness.method == method && locals.is_local(&body, &witness.lock) {
-                    return None;
-                }
-                if witness.pair.method != method {
-                    return Some(None);
-                }
-                let pair = witness.pair;
-                let (lock, _) = analysis.taken_lock(method, pair.second)?;
-                if locals.is_local(&body, &lock) {
-                    return None;
-                }
-                let first = value_of(analysis, method, pair.first)?;
-                let second = value_of(analysis, method, pair.second)?;
-                if !feasible.is_possible(first, second) || registers.is_held_by_choice(&lock, first, second) {
-                    return None;
-                }
-                let ties = registers.ties((pair.first, first), (pair.second, second));
-                let is_near = pair.first != pair.second && depth(analysis, witness) <= 2;
-                (ties.any() || is_near).then_some(Some(ties))
-            };
-            by_method[&method].iter().map(|number| (*number, look(*number))).collect::<Vec<_>>()
-        },
-    );
+    let looked = program.visit_bodies_of(&methods, |method, body| {
+        let locals = Locals { program, calls: analysis.calls };
+        let feasible = Feasible::new(program, &body);
+        let registers = LazyCell::new(|| Registers::new(program, &body));
+        // Of a pair: its ties, if it is this method's; `None` if it is to be left out.
+        let look = |number: usize| -> Option<Option<Ties>> {
+            let witness = witnesses[number];
+            if witness.method == method && locals.is_local(&body, &witness.lock) {
+                return None;
+            }
+            if witness.pair.method != method {
+                return Some(None);
+            }
+            let pair = witness.pair;
+            let (lock, _) = analysis.taken_lock(method, pair.second)?;
+            if locals.is_local(&body, &lock) {
+                return None;
+            }
+            let first = value_of(analysis, method, pair.first)?;
+            let second = value_of(analysis, method, pair.second)?;
+            if !feasible.is_possible(first, second) || registers.is_held_by_choice(&lock, first, second) {
+                return None;
+            }
+            let ties = registers.ties((pair.first, first), (pair.second, second));
+            let is_near = pair.first != pair.second && depth(analysis, witness) <= 2;
+            (ties.any() || is_near).then_some(Some(ties))
+        };
+        by_method[&method].iter().map(|number| (*number, look(*number))).collect::<Vec<_>>()
+    });
     let mut dropped = vec![false; witnesses.len()];
     let mut ties = vec![Ties::default(); witnesses.len()];
     for (number, look) in looked.into_iter().flatten().flatten() {

@@ -41,9 +41,9 @@ pub(super) fn awaited(program: &Program, body: &Body, outline: &Outline, in_cycl
         }
         let Some(waiting) = waits(program, outline, number as u32, members, &condition.sources) else { continue };
         let follows = follows(outline, block, members);
-        let mut returns = body.blocks().filter(|(block, _)| {
-            body.terminator(*block).is_some_and(|last| matches!(body.op(last), Op::Return(_)))
-        });
+        let mut returns = body
+            .blocks()
+            .filter(|(block, _)| body.terminator(*block).is_some_and(|last| matches!(body.op(last), Op::Return(_))));
         // Who asks for something that will do gets an answer, as from any other question, and no promise.
         let is_returned = waiting == Waiting::Pausing && returns.all(|(block, _)| follows[block.index()]);
         found.push(Awaited { condition: number as u32, follows, is_returned });

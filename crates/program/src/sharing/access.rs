@@ -70,10 +70,14 @@ impl Finding<'_> {
             let access = |is_write, part| FieldAccess { at, is_write, part, is_initial: false };
             match &event.action {
                 Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
-                    self.touched.found.extend(self.program.real_field(*field).map(|field| (field, access(false, Part::Itself))));
+                    self.touched
+                        .found
+                        .extend(self.program.real_field(*field).map(|field| (field, access(false, Part::Itself))));
                 }
                 Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. } => {
-                    self.touched.found.extend(self.program.real_field(*field).map(|field| (field, access(true, Part::Itself))));
+                    self.touched
+                        .found
+                        .extend(self.program.real_field(*field).map(|field| (field, access(true, Part::Itself))));
                     self.leak(&stored.objects);
                 }
                 Action::Read { base, .. } => {
