@@ -33,6 +33,7 @@ thread_local! {
 const PACKED_KEPT: usize = 1 << 20;
 /// Entries up to this size are inflated in a buffer that stays in the processor's cache, and then copied.
 const UNPACKED_KEPT: usize = 1 << 16;
+
 /// The entry's bytes, at most [`Entry::size`] of them.
 pub(super) fn read(data: &dyn ReadAt, entry: &Entry) -> Result<Vec<u8>, ArchiveError> {
     check_readable(entry)?;
