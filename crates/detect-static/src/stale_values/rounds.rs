@@ -4,11 +4,12 @@
 //! is answered alike in every round, so that of its arms one is taken and the others are not; and what a call yields in
 //! the next round is another object.
 
-use program::FieldId;
-use program::ir::{BlockId, Body, Condition, Op, Value};
+use location::MethodName;
+use program::ir::{BlockId, Body, CallKind, Condition, Op, Value};
 use program::outline::{EventId, Outline, Start};
 use program::sharing::Sharing;
 use program::summary::{Access, Root};
+use program::{FieldId, MethodId, Targets};
 
 use super::rules::{Looking, Stale};
 
@@ -141,8 +142,25 @@ impl Looking<'_> {
                 | Op::InstanceOf(one, _)
                 | Op::ArrayLength(one) => is_fixed(one),
                 Op::Arithmetic(_, one, other) | Op::Compare(one, other) => is_fixed(one) && is_fixed(other),
+                // A table that nobody changes, as compilers make them for a switch.
+                Op::ArrayLoad { array, index, .. } => {
+                    let table = self.lasting(body, array).map(|(field, _)| self.whole.sharings().contents(field));
+                    table == Some(Some(Sharing::EffectivelyImmutable)) && is_fixed(array) && is_fixed(index)
+                }
+                Op::Call { kind, method, arguments } => {
+                    self.is_answer_of_value(kind, method)
+                        && body.operands(arguments).iter().all(|given| is_fixed(*given))
+                }
                 _ => false,
             }
+    }
+
+    /// Whether the library answers for an object that never changes: `shift.ordinal()`, `mode.equals("day")`.
+    fn is_answer_of_value(&self, kind: CallKind, method: MethodName) -> bool {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let is_own = |target: &MethodId| program.is_checked(program.class_of(*target));
+        let targets = calls.targets(program, kind, method);
+        *targets != Targets::Many && !targets.known().iter().any(is_own) && calls.is_immutable(program, method.class)
     }
 
     /// Whether two registers that never change have the same value.

@@ -23,7 +23,7 @@ pub(crate) const VALUES: &[(&str, &str)] = &[
 
 /// Never change either, but their methods reach further than their operands: they run code or look at the world.
 pub(crate) const UNCHANGING: &[(&str, &str)] = &[
-    ("java/lang", "Class Module Package"),
+    ("java/lang", "Class Enum Module Package"),
     ("java/lang/invoke", "MethodHandle MethodType MethodHandles$Lookup"),
     ("java/lang/reflect", "Constructor Field Method Parameter RecordComponent"),
     ("java/io", "File"),

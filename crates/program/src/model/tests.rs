@@ -321,6 +321,7 @@ fn what_never_changes() {
     let is_immutable = |class: &str| models.is_immutable(&names, names.class(class), &mut supertypes(&names));
     assert!(is_immutable("java/lang/String"));
     assert!(is_immutable("java/time/Instant"));
+    assert!(is_immutable("java/lang/Enum"));
     assert!(is_immutable("com/google/common/collect/RegularImmutableList"));
     assert!(!is_immutable("java/util/ArrayList"));
     assert!(!is_immutable("java/util/Date"));
