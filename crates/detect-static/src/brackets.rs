@@ -6,6 +6,7 @@
 
 use location::{ClassName, MethodName};
 use program::ir::CallKind;
+use program::model::CallModel;
 use program::outline::{Action, Argument, EventId, Name, Object, Outline, SectionSet, Start};
 use program::{FieldId, LockKind, MethodId, Mode, Variable, Whole};
 
@@ -40,54 +41,112 @@ fn is_around(
     variable: Option<Variable>,
     depth: usize,
 ) -> bool {
-    let Some(outline) = whole.summaries.outline(method) else { return false };
+    let Some(outline) = outline_of(whole, method) else { return false };
     if brackets(outline, events).iter().any(|(open, close)| is_gate(whole, method, open, close, variable))
         || depth < MAX_DEPTH && events.iter().all(|event| is_locked(whole, method, *event, variable))
     {
         return true;
     }
-    let callers = whole.calls.callers(method);
+    if is_called_locked(whole, method, variable) {
+        return true;
+    }
+    let callers = callers(whole, method);
     depth > 0
         && !callers.is_empty()
         && callers.len() <= MAX_METHODS
         && callers.iter().all(|caller| {
-            let Some(outline) = whole.summaries.outline(*caller) else { return false };
+            let Some(outline) = outline_of(whole, *caller) else { return false };
             let calls = calls_of(whole, outline, method);
             let made = functions_of(whole, outline, method);
             *caller != method
                 && !(calls.is_empty() && made.is_empty())
-                && made.iter().all(|function| is_run_locked(whole, outline, *function))
+                && made.iter().all(|function| {
+                    is_run_locked(whole, outline, *function)
+                        || runners(whole, outline, *function)
+                            .is_some_and(|runners| is_around(whole, *caller, &runners, variable, depth - 1))
+                })
                 && calls.iter().all(|call| is_around(whole, *caller, &[*call], variable, depth - 1))
         })
 }
 
-/// Whether a lock is held at an event that nobody else can hold. If others who write the variable take locks themselves, it
-/// has to be one of those, or one that somebody was given: which one that is shows elsewhere.
-fn is_locked(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Option<Variable>) -> bool {
-    let Some(outline) = whole.summaries.outline(method) else { return false };
-    let cover = whole.cover();
-    let locks = |method: MethodId, outline: &Outline, held: SectionSet| -> Vec<_> {
-        let sections = held.iter().filter_map(|section| outline.sections.get(section));
-        let taken = sections.filter(|section| section.kind != LockKind::Own && section.mode == Mode::Exclusive);
-        taken.map(|section| cover.identity(method, &section.lock)).collect()
+/// The outline of a method, whether it is summarised or not.
+fn outline_of<'w>(whole: &'w Whole<'_>, method: MethodId) -> Option<&'w Outline> {
+    whole.summaries.outline(method).or_else(|| whole.outlines().get(method))
+}
+
+/// Those who call a method. Of a function, those who make it, whoever may run it; and not those that nobody in the program
+/// calls, as they are there for tests, unless there is nobody else.
+fn callers(whole: &Whole<'_>, method: MethodId) -> Vec<MethodId> {
+    let program = whole.program;
+    let is_making = |caller: &MethodId| {
+        outline_of(whole, *caller).is_some_and(|outline| !functions_of(whole, outline, method).is_empty())
     };
-    let held = locks(method, outline, outline.events[event.index()].held);
+    let is_idle = |caller: &MethodId| is_idle(whole, *caller, MAX_DEPTH);
+    let all = whole.calls.callers(method);
+    let makers = || all.iter().copied().filter(is_making);
+    match program.method(method).access.is_synthetic() && makers().next().is_some() {
+        true => makers().collect(),
+        false if all.iter().all(is_idle) => all.to_vec(),
+        false => all.iter().copied().filter(|caller| !is_idle(caller)).collect(),
+    }
+}
+
+/// Whether nobody in the program calls a method, but for those whom nobody calls, and nobody outside can.
+fn is_idle(whole: &Whole<'_>, method: MethodId, depth: usize) -> bool {
+    let declared = whole.program.method(method);
+    let is_hidden = !declared.access.is_public() && !declared.access.is_protected();
+    is_hidden
+        && !whole.program.names.text(declared.name).starts_with('<')
+        && depth > 0
+        && whole.calls.callers(method).iter().all(|caller| is_idle(whole, *caller, depth - 1))
+}
+
+/// Whether everybody who calls a method, or runs a function, holds a lock that nobody else can hold.
+fn is_called_locked(whole: &Whole<'_>, method: MethodId, variable: Option<Variable>) -> bool {
+    let cover = whole.cover();
+    let held = cover.held_by_callers(method).into_iter();
+    let held = held.filter(|held| held.kind != LockKind::Own && held.mode == Mode::Exclusive);
+    is_of_writers(whole, &held.map(|held| cover.identity(method, &held.name)).collect::<Vec<_>>(), variable)
+}
+
+/// Whether a lock is held at an event that nobody else can hold.
+fn is_locked(whole: &Whole<'_>, method: MethodId, event: EventId, variable: Option<Variable>) -> bool {
+    outline_of(whole, method).is_some_and(|outline| {
+        is_of_writers(whole, &locks_at(whole, method, outline, outline.events[event.index()].held), variable)
+    })
+}
+
+/// What tells locks of different purposes apart.
+type Identity = Option<Result<FieldId, ClassName>>;
+
+fn locks_at(whole: &Whole<'_>, method: MethodId, outline: &Outline, held: SectionSet) -> Vec<Identity> {
+    let cover = whole.cover();
+    let sections = held.iter().filter_map(|section| outline.sections.get(section));
+    let taken = sections.filter(|section| section.kind != LockKind::Own && section.mode == Mode::Exclusive);
+    taken.map(|section| cover.identity(method, &section.lock)).collect()
+}
+
+/// Whether some lock is held. If others who write the variable take locks themselves, it has to be one of those, or one that
+/// somebody was given: which one that is shows elsewhere.
+fn is_of_writers(whole: &Whole<'_>, held: &[Identity], variable: Option<Variable>) -> bool {
+    if held.is_empty() {
+        return false;
+    }
     let others = variable.map_or(&[][..], |variable| whole.variables.writers(variable)).iter();
     let taken = others.take(MAX_METHODS).filter_map(|place| {
         let outline = whole.summaries.outline(place.method)?;
         let write = whole.summaries.summary(place.method)?.accesses.get(place.access.index())?;
-        Some(locks(place.method, outline, outline.events[write.event.index()].held))
+        Some(locks_at(whole, place.method, outline, outline.events[write.event.index()].held))
     });
-    let taken: Vec<_> = taken.flatten().collect();
-    let is_given = |lock: &Option<Result<FieldId, ClassName>>| match lock {
+    let taken: Vec<Identity> = taken.flatten().collect();
+    let is_given = |lock: &Identity| match lock {
         Some(Ok(field)) => {
             let name = whole.program.field_name(*field);
             whole.program.field(*field).access.is_final() && !whole.summaries.holdings.is_own(whole.program, name)
         }
         _ => false,
     };
-    !held.is_empty()
-        && (taken.is_empty() || held.iter().any(|lock| taken.contains(lock)) || held.iter().chain(&taken).any(is_given))
+    taken.is_empty() || held.iter().any(|lock| taken.contains(lock)) || held.iter().chain(&taken).any(is_given)
 }
 
 /// The calls of a method that may go to another one.
@@ -121,11 +180,39 @@ pub(crate) fn is_run_locked(whole: &Whole<'_>, outline: &Outline, function: Even
             let name = whole.program.names.text(method.name);
             let is_step = matches!(name, "compute" | "computeIfAbsent" | "computeIfPresent" | "merge");
             let targets = || whole.calls.targets(whole.program, *kind, *method);
-            arguments.iter().any(is_it)
-                && (is_step || targets().known().iter().any(|target| whole.program.may_lock(*target)))
+            arguments.iter().any(is_it) && (is_step || targets().known().iter().any(|target| may_lock(whole, *target)))
         }
         _ => false,
     })
+}
+
+/// Whether a method may take a lock, or is what the compiler made for others to call one that may.
+fn may_lock(whole: &Whole<'_>, method: MethodId) -> bool {
+    let program = whole.program;
+    program.may_lock(method)
+        || program.method(method).access.is_synthetic()
+            && whole.calls.callees(method).iter().any(|callee| program.may_lock(*callee))
+}
+
+/// The calls that run a function before they return, if it is given to no other one.
+fn runners(whole: &Whole<'_>, outline: &Outline, function: EventId) -> Option<Vec<EventId>> {
+    let is_it = |argument: &Argument| argument.objects.contains(&Object::Event(function));
+    let mut found = Vec::new();
+    for (index, event) in outline.events.iter().enumerate() {
+        match &event.action {
+            Action::Call { method, arguments, .. } if arguments.iter().any(is_it) => {
+                let model = whole.calls.model(whole.program, *method, method.class);
+                let is_run =
+                    |model: &CallModel| !model.runs.is_empty() && model.starts.is_none() && model.wraps.is_none();
+                model.filter(is_run)?;
+                found.push(EventId(index as u32));
+            }
+            Action::Write { stored, .. } if is_it(stored) => return None,
+            Action::Lambda { arguments, .. } if arguments.iter().any(is_it) => return None,
+            _ => {}
+        }
+    }
+    (!found.is_empty()).then_some(found)
 }
 
 /// Pairs of calls on one object: one before all of the events, and one that follows whatever exception they end with.

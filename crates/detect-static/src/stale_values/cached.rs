@@ -216,7 +216,7 @@ impl Looking<'_> {
         }
     }
 
-    fn never_changes(&self, method: MethodId, outline: &Outline, object: &Object) -> bool {
+    pub(super) fn never_changes(&self, method: MethodId, outline: &Outline, object: &Object) -> bool {
         let program = self.whole.program;
         let text = |symbol| program.names.text(symbol);
         match *object {
@@ -242,7 +242,7 @@ impl Looking<'_> {
         }
     }
 
-    fn is_unchanging(&self, descriptor: &str) -> bool {
+    pub(super) fn is_unchanging(&self, descriptor: &str) -> bool {
         let program = self.whole.program;
         match descriptor.strip_prefix('L').and_then(|name| name.strip_suffix(';')) {
             Some(name) => self.whole.calls.is_immutable(program, program.names.class(name)),

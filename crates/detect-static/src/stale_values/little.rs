@@ -21,6 +21,7 @@ const QUESTIONS: [&str; 5] =
 impl Looking<'_> {
     pub(super) fn has_little_behind(&self, stale: &Stale) -> bool {
         self.is_promised()
+            || self.is_with_one_thread(stale)
             || self.is_locked_over(stale)
             || self.is_waited_beside(stale)
             || self.is_removed_as_found(stale)
@@ -49,9 +50,11 @@ impl Looking<'_> {
         !stale.is_waited() && self.is_under_one_lock(stale)
     }
 
-    /// Whether another lock than that of the variable is held where it is asked, or where something is done.
+    /// Whether another lock than that of the variable is held where it is asked, or where something is done. One of an object
+    /// that is made here keeps nobody out.
     pub(super) fn is_locked_around(&self, stale: &Stale) -> bool {
-        let is_other = |section: usize| section != stale.first && section != stale.second;
+        let is_made = |section: usize| matches!(self.summary.sections[section].lock.start, Start::New(_));
+        let is_other = |section: usize| section != stale.first && section != stale.second && !is_made(section);
         let held = self.access(stale.read).held.union(self.access(stale.write).held);
         held.iter().any(|section| is_other(section) && self.summary.sections[section].kind != LockKind::Own)
     }
@@ -251,7 +254,8 @@ impl Looking<'_> {
 
     fn is_between_brackets(&self, stale: &Stale) -> bool {
         let events = [self.access(stale.read).event, self.access(stale.write).event];
-        brackets::are_between(self.whole, self.method, &events, stale.variable)
+        // A wait lets go of what callers hold.
+        !stale.is_waited() && brackets::are_between(self.whole, self.method, &events, stale.variable)
     }
 }
 

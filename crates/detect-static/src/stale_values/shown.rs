@@ -6,13 +6,12 @@
 use location::ClassName;
 use program::ir::{Arithmetic, Body, CallKind, Op, Value};
 use program::model;
-use program::outline::{Action, Argument, Event, EventId, Name, Object, Origin, Outline, Start};
+use program::outline::{Action, Argument, Event, EventId, Name, Object, Origin, Outline, Source, Start};
 use program::summary::{Access, AccessId, Root, Spot};
 use program::{LockKind, MethodId, Mode, Variable};
 
 use super::little::is_thrown;
 use super::rules::{Looking, Stale, Use};
-use super::telling::RELATIVE;
 use crate::threads::is_of_this;
 use crate::words::{called_at, operation};
 
@@ -20,21 +19,34 @@ use crate::words::{called_at, operation};
 const MAX_CHOICES: usize = 2;
 
 impl Looking<'_> {
-    /// Whether what is put because nothing was there shows that threads meet there. Under a key: a lock is taken, whoever
-    /// comes second is refused, what is put is made for threads and filled, or there is one map for all, and something is done
-    /// with what is put there. On a list, what is there twice shows it by itself, but for what was given to be put there: who
+    /// Whether what is put because nothing was there shows that threads meet there. Under a key: whoever comes second is
+    /// refused, or what is put is more than a text or a number, and a lock is taken, what is put is made for threads and filled,
+    /// or there is one map for all, and something is done with what is put there, other than a container that is for one
+    /// thread. On a list, what is there twice shows it by itself, but for what was given to be put there: who
     /// has a listener adds it once.
     pub(super) fn is_met_at(&self, stale: &Stale) -> bool {
         let (read, write) = (self.access(stale.read), self.access(stale.write));
+        let put = self.put_at(&write.spot);
+        let is_refused =
+            || self.is_refused(read, write, |event| is_thrown(self.whole, event) && !self.is_of_mistake(event));
+        // One of the things that it may be tells what all are.
+        let is_text = |(method, outline, value): &(MethodId, &Outline, &[Object])| {
+            value.iter().any(|object| self.never_changes(*method, outline, object))
+        };
+        if put.as_ref().is_some_and(is_text) {
+            return is_refused();
+        }
         if !self.is_by_itself(stale.first, read) || self.is_locked_around(stale) {
             return true;
         }
-        let Some((_, outline, value)) = self.put_at(&write.spot) else { return !self.is_given_at(&write.spot) };
-        let is_for_all = self.whole.program.field(stale.variable.field()).access.is_static();
-        self.is_refused(read, write, |event| is_thrown(self.whole, event) && !self.is_of_mistake(event))
+        let Some((_, outline, value)) = put else { return !self.is_given_at(&write.spot) };
+        let field = stale.variable.field();
+        let is_for_all = self.whole.program.field(field).access.is_static() && !self.whole.program.is_captured(field);
+        is_refused()
             || value.iter().any(|object| {
                 is_for_all
                     && !matches!(object, Object::Parameter(_))
+                    && !self.is_plain(object)
                     && self.is_put_to_use(outline, object, &write.spot)
                     || self.is_for_threads(outline, object) && self.is_filled_here(outline, object)
             })
@@ -94,27 +106,25 @@ impl Looking<'_> {
     }
 
     /// Whether what comes back changed with no lock held shows that threads meet there: another method does the same, or
-    /// writes under a lock; of a volatile number or flag, half of the others: it is moved by one thread and seen by others, as
-    /// a rule.
-    /// What stands under a key has to be a number, or for threads itself.
+    /// writes under a lock. A volatile number or flag is moved by one thread and seen by others, and of another volatile field
+    /// it takes a lock. What stands under a key has to be a number, or for threads itself.
     pub(super) fn is_shown_by_others(&self, stale: &Stale) -> bool {
-        let is_moved = matches!(stale.variable, Variable::Field(field) if !self.type_of(field).starts_with(['L', '[']));
         let writers = || self.whole.variables.writers(stale.variable).iter();
         let others = || writers().filter_map(|place| Some((Looking::at(self.whole, place.method)?, place.access)));
-        let others = || others().filter(|(there, _)| there.method != self.method);
-        let is_locked = |(there, write): &(Looking<'_>, AccessId)| there.is_locked_alone(there.access(*write));
+        let mut others = others().filter(|(there, _)| there.method != self.method);
         let is_shown = |(there, write): (Looking<'_>, AccessId)| {
             let write = there.access(write);
-            !there.is_unlocked(write) || there.is_made_of_itself(write, stale.variable)
+            match stale.variable {
+                Variable::Field(_) => there.is_locked_alone(write),
+                _ => !there.is_unlocked(write) || there.is_made_of_itself(write, stale.variable),
+            }
         };
-        match self.put_at(&self.access(stale.write).spot) {
-            Some((method, outline, value)) => {
+        match (self.put_at(&self.access(stale.write).spot), stale.variable) {
+            (Some((method, outline, value)), _) => {
                 self.is_met_at(stale) || value.iter().any(|object| self.is_boxed_sum(method, outline, object))
             }
-            None if is_moved => {
-                others().any(|other| is_locked(&other)) && others().filter(is_locked).count() * 2 >= others().count()
-            }
-            None => others().any(is_shown),
+            (None, Variable::Field(field)) if !self.type_of(field).starts_with(['L', '[']) => false,
+            (None, _) => others.any(is_shown),
         }
     }
 
@@ -151,15 +161,32 @@ impl Looking<'_> {
             })
     }
 
-    /// Whether something is put into an object, or counted on in it, by the method that puts it somewhere.
+    /// Whether something is put into an object, or counted on in it, by the method that puts it somewhere; other than what was
+    /// looked for there before.
     pub(super) fn is_filled_here(&self, outline: &Outline, object: &Object) -> bool {
         let (program, calls) = (self.whole.program, &self.whole.calls);
         let is_it = |argument: &Argument| argument.objects.contains(object);
+        let is_of_it = |event: &Event| match &event.action {
+            Action::Call { arguments, .. } => arguments.first().is_some_and(is_it),
+            _ => false,
+        };
+        // What is put there because it was not there is remembered.
+        let is_remembered = |event: &Event| {
+            let is_looked_up = |source: &Source| match source.origin {
+                Origin::Event(asked) => is_of_it(&outline.events[asked.index()]),
+                Origin::Parameter(_) => false,
+            };
+            event.control.iter().any(|condition| {
+                let condition = &outline.conditions[*condition as usize];
+                condition.absent.is_some() && condition.sources.iter().any(is_looked_up)
+            })
+        };
         let is_filled = |event: &Event| match &event.action {
-            Action::Call { kind, method, arguments } => {
+            Action::Call { kind, method, .. } => {
                 let model = calls.model(program, *method, method.class);
                 *kind != CallKind::Special
-                    && arguments.first().is_some_and(is_it)
+                    && is_of_it(event)
+                    && !is_remembered(event)
                     && model.is_none_or(|model| model.access != model::Access::Read)
             }
             _ => false,
@@ -240,6 +267,36 @@ impl Looking<'_> {
         }
     }
 
+    /// Whether something that is for threads is put into a container somewhere, or made there for a key that has nothing.
+    pub(super) fn is_filled_for_threads(&self, container: Variable) -> bool {
+        let is_put = |(there, write): (Looking<'_>, AccessId)| {
+            let spot = there.access(write).spot;
+            let Some((_, outline, value)) = there.put_at(&spot) else { return false };
+            value.iter().any(|object| match object {
+                Object::Event(event) => match &outline.events[event.index()].action {
+                    Action::Lambda { method, .. } => {
+                        let targets = self.whole.calls.lambda_targets(self.whole.program, *method);
+                        targets
+                            .known()
+                            .iter()
+                            .filter_map(|target| self.whole.outlines().get(*target))
+                            .any(|made| made.returned.iter().any(|object| self.is_for_threads(made, object)))
+                    }
+                    _ => self.is_for_threads(outline, object),
+                },
+                _ => self.is_for_threads(outline, object),
+            })
+        };
+        let writers = self.whole.variables.writers(container).iter();
+        writers.filter_map(|place| Some((Looking::at(self.whole, place.method)?, place.access))).any(is_put)
+    }
+
+    /// Whether it is a container that threads must not use at once.
+    fn is_plain(&self, object: &Object) -> bool {
+        let name = |class: &ClassName| self.whole.program.names.text(class.0).strip_prefix("java/util/");
+        matches!(object, Object::New { class, .. } if name(class).is_some_and(|name| !name.contains('/')))
+    }
+
     fn is_class_for_threads(&self, class: ClassName) -> bool {
         let program = self.whole.program;
         let has_numbers = || {
@@ -278,21 +335,6 @@ impl Looking<'_> {
     fn is_locked_alone(&self, access: &Access) -> bool {
         let mut sections = access.held.iter().map(|section| &self.summary.sections[section]);
         sections.any(|section| section.kind != LockKind::Own && section.mode == Mode::Exclusive)
-    }
-
-    /// Whether the method counts other atomics of the same object on, with no lock around: whoever does so means several
-    /// threads.
-    pub(super) fn is_counted_beside(&self, stale: &Stale) -> bool {
-        let object =
-            |access: &Access| access.base.steps.split_last().map(|(_, steps)| (access.base.start, steps.to_vec()));
-        let own = object(self.access(stale.read));
-        self.summary.accesses.iter().any(|access| {
-            access.is_write
-                && self.is_unlocked(access)
-                && self.variable(access) != Some(stale.variable)
-                && operation(self.whole, &access.spot).is_some_and(|name| RELATIVE.contains(&name))
-                && object(access) == own
-        })
     }
 
     /// Whether a place sets an atomic so that others may see it late.

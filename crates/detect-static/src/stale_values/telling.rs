@@ -8,7 +8,7 @@ use program::ir::{Arithmetic, Op, Value};
 use program::model;
 use program::outline::{Action, Argument, Event, Member, Object, Origin, Source, Start};
 use program::summary::{Access, Root};
-use program::{FieldId, LockKind, Variable};
+use program::{FieldId, LockKind, MethodId, Variable};
 
 use super::explain::overwrites;
 use super::idioms::comes_from;
@@ -46,12 +46,21 @@ impl Looking<'_> {
                         || is_compared(stale.read, write)
                             && self.is_number(stale.variable)
                             && !operation(self.whole, &write.spot).is_some_and(|name| RELATIVE.contains(&name))
-                            && (!self.is_unlocked(write) || self.is_counted_beside(stale))
-                        || self.is_left_empty(read, write)
+                            && !self.is_moved_under_lock(stale, write)
+                            && !self.is_unlocked(write)
+                        || self.is_left_empty(stale, read, write)
                         || self.is_taken_if_any(read, write)
-                        || self.is_filled(stale) && !self.is_unlocked(write))
+                        || self.is_filled(stale)
+                            && !self.is_unlocked(write)
+                            && !self.is_unchanging(self.type_of(stale.variable.field())))
             }
-            Use::Found | Use::Counted => true,
+            // What is plain and changed with no lock held is not for threads, and to make sure that something is there is no
+            // change that anybody misses.
+            Use::Found => {
+                !self.is_of_plain(stale.variable, write)
+                    && operation(self.whole, &write.spot) != Some("computeIfAbsent")
+            }
+            Use::Counted => self.is_number_of_its_own(stale),
             Use::Stepped | Use::Iterated => false,
         }
     }
@@ -94,6 +103,17 @@ impl Looking<'_> {
             && !self.is_far_away(stale.write)
     }
 
+    /// Whether the number that was taken beside a step is what the method yields, or says where something is put. One that is
+    /// noted somewhere after the step tells how far things have come, whoever notes it.
+    fn is_number_of_its_own(&self, stale: &Stale) -> bool {
+        let taken = if self.access(stale.read).is_write { stale.write } else { stale.read };
+        let is_first = taken == stale.read;
+        let is_put = |put: &Access| {
+            put.is_write && put.is_keyed && comes_from(&put.address, taken) && !comes_from(&put.value, taken)
+        };
+        is_first || comes_from(&self.summary.result, taken) || self.summary.accesses.iter().any(is_put)
+    }
+
     /// Whether the section that writes looks at the variable again, and moves it by what was worked out before.
     fn is_moved_there(&self, stale: &Stale, write: &Access) -> bool {
         write.value.iter().any(|influence| match influence.root {
@@ -104,6 +124,19 @@ impl Looking<'_> {
                     && !influence.ended.contains(stale.second)
                     && self.access(other).held.contains(stale.second)
                     && self.variable(self.access(other)) == Some(stale.variable)
+            }
+            Root::Parameter(_) => false,
+        })
+    }
+
+    /// Whether a lock is taken to look at the variable again, and to move it from there.
+    fn is_moved_under_lock(&self, stale: &Stale, write: &Access) -> bool {
+        let is_taken = |section: usize| self.summary.sections[section].kind != LockKind::Own;
+        write.value.iter().any(|influence| match influence.root {
+            Root::Access(other) => {
+                other != stale.read
+                    && self.variable(self.access(other)) == Some(stale.variable)
+                    && self.access(other).held.intersection(write.held).iter().any(is_taken)
             }
             Root::Parameter(_) => false,
         })
@@ -231,8 +264,11 @@ impl Looking<'_> {
     fn is_put_up(&self, stale: &Stale) -> bool {
         let write = self.access(stale.write);
         let is_glance = matches!(stale.variable, Variable::Field(_)) && self.is_unlocked(self.access(stale.read));
+        // Who goes no further where it is up asks in passing.
+        let is_passed = comes_from(&write.guards, stale.read) && !comes_from(&write.control, stale.read);
         self.is_mark(stale.variable)
             && !is_glance
+            && !is_passed
             && self.moves(write, None) == Some(Move::Up)
             && !self.is_set_at_the_end(stale, write)
             && !self.is_up_already(stale, write)
@@ -253,13 +289,23 @@ impl Looking<'_> {
             })
     }
 
-    /// Whether an event may do something, and more than to wake those who look again then.
+    /// Whether an event may do something, and more than to wake those who look again then, or to yield something that nobody
+    /// is told of.
     fn is_done(&self, event: &Event) -> bool {
         match &event.action {
-            Action::Call { method, .. } => {
-                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+            Action::Call { kind, method, arguments } => {
+                let (program, calls) = (self.whole.program, &self.whole.calls);
+                let does_nothing = |target: &MethodId| {
+                    self.whole.outlines().get(*target).is_some_and(|outline| outline.events.is_empty())
+                };
+                let is_idle = || match calls.targets(program, *kind, *method).known() {
+                    [] => false,
+                    known => arguments.is_empty() && known.iter().all(does_nothing),
+                };
+                let model = calls.model(program, *method, method.class);
                 model.is_none_or(|model| model.access != model::Access::Read)
-                    && !matches!(self.whole.program.names.text(method.name), "notify" | "notifyAll")
+                    && !matches!(program.names.text(method.name), "notify" | "notifyAll")
+                    && !is_idle()
             }
             Action::Write { .. } => true,
             _ => false,
@@ -267,8 +313,9 @@ impl Looking<'_> {
     }
 
     /// Whether a container or a number is removed because of what this method has just made of it: the last one has gone out
-    /// of it, and another one may come in. Nobody asks what was removed.
-    fn is_left_empty(&self, read: &Access, write: &Access) -> bool {
+    /// of it, and another one may come in. Nobody asks what was removed, and what was found is for threads, or changed with a
+    /// lock held.
+    fn is_left_empty(&self, stale: &Stale, read: &Access, write: &Access) -> bool {
         let is_found = |access: &Access| {
             access.base.start == Start::Result(read.event) && matches!(access.member, Member::State(_))
         };
@@ -288,6 +335,7 @@ impl Looking<'_> {
                 && is_found(access)
                 && !is_more(access)
                 && is_filled(access)
+                && !self.is_of_plain(stale.variable, access)
                 && self.may_come_before(access, write)
         };
         let mut asked = write.control.iter().filter_map(|influence| match influence.root {
@@ -300,6 +348,20 @@ impl Looking<'_> {
             && !self.is_answer_asked(write)
             && asked.any(|access| is_found(access) && !is_gone_over(access))
             && self.summary.accesses.iter().any(is_change)
+    }
+
+    /// Whether something that was found in a container is changed with no lock held, and is not for threads, as far as its
+    /// class is known here and where it is put there.
+    fn is_of_plain(&self, container: Variable, change: &Access) -> bool {
+        let is_for_threads = |access: &Access| {
+            let called =
+                called_at(self.whole, &access.spot).map(|method| self.whole.program.names.text(method.class.0));
+            called.is_some_and(|class| class.starts_with("java/util/concurrent/"))
+        };
+        let is_of_same = |access: &&Access| access.base.start == change.base.start;
+        change.held.is_empty()
+            && !self.summary.accesses.iter().filter(is_of_same).any(is_for_threads)
+            && !self.is_filled_for_threads(container)
     }
 
     /// Whether it is asked what came of a write.
@@ -333,17 +395,20 @@ impl Looking<'_> {
         let is_used = || {
             outline.events.iter().any(|event| match &event.action {
                 Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => arguments.iter().any(is_it),
-                Action::Write { stored, .. } => is_it(stored),
                 Action::Read { base, .. } => base.start == Start::Result(write.event),
-                Action::Wait(_) => false,
+                // What is kept may be looked at later.
+                Action::Write { .. } | Action::Wait(_) => false,
             })
+        };
+        let is_less = |access: &Access| {
+            operation(self.whole, &access.spot).is_none_or(|name| !MORE.iter().any(|more| name.starts_with(more)))
         };
         // Of two who take in one method, one goes on where the other one does not.
         let is_taken_elsewhere = || {
             let writers = self.variable(write).map(|variable| self.whole.variables.writers(variable));
             writers.is_none_or(|writers| {
                 let others = writers.iter().filter_map(|place| self.access_at(place));
-                let mut others = others.filter(|other| other.spot != write.spot).peekable();
+                let mut others = others.filter(|other| other.spot != write.spot && is_less(other)).peekable();
                 others.peek().is_none() || others.any(|other| other.spot.method != write.spot.method)
             })
         };

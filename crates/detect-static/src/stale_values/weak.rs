@@ -295,7 +295,9 @@ impl Looking<'_> {
             Some("complete" | "completeExceptionally" | "countDown") => true,
             _ => false,
         };
-        is_lone && !declared.access.is_static() && self.is_done_without_lock(stale)
+        let is_of_object =
+            !declared.access.is_static() || self.whole.is_large() && program.is_captured(stale.variable.field());
+        is_lone && is_of_object && self.is_done_without_lock(stale)
     }
 
     fn is_compared_and_set(&self, variable: Variable) -> bool {
