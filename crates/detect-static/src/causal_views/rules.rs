@@ -17,6 +17,9 @@ const MAX_LIKE: usize = 6;
 /// Calls further down than this are not looked into.
 const MAX_DEPTH: usize = 3;
 
+/// More methods than this that lead to a write are not asked.
+const MAX_PARTS: usize = 16;
+
 /// What is torn.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum Kind {
@@ -303,10 +306,25 @@ impl Asking<'_> {
                 })
             })
         };
+        // Who passes a call on to the one that writes is a part of the same, as a wrapper that has the same methods.
         let is_part = |method: MethodId, spot: &Spot| {
-            let callers = self.whole.calls.callers(method);
-            let is_whole = |caller: &MethodId| Some(*caller) == but || writes_both(*caller, spot);
-            Some(method) == but || (!callers.is_empty() && callers.iter().all(is_whole))
+            let mut parts = vec![method];
+            let mut next = 0;
+            while let Some(part) = parts.get(next).copied() {
+                next += 1;
+                if Some(part) == but || part != method && writes_both(part, spot) {
+                    continue;
+                }
+                let callers = self.whole.calls.callers(part);
+                let is_begun = || self.whole.threads().entries().iter().any(|entry| entry.method == Some(part));
+                let is_more = || writes_other(part) || self.whole.threads().is_from_outside(part) || is_begun();
+                if callers.is_empty() || part != method && is_more() || parts.len() > MAX_PARTS {
+                    return false;
+                }
+                let more: Vec<MethodId> = callers.iter().filter(|caller| !parts.contains(caller)).copied().collect();
+                parts.extend(more);
+            }
+            true
         };
         self.whole.variables.writers(one).iter().any(|place| {
             let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
