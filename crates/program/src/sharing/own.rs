@@ -124,7 +124,10 @@ impl<'s> Sharings<'s> {
     fn is_started_once(self, entry: &Entry, method: MethodId, register: u32) -> bool {
         let Some(outline) = self.outlines.get(method) else { return false };
         let is_it = |argument: &Argument| {
-            argument.objects.iter().any(|object| matches!(object, Object::New { register: made, .. } if *made == register))
+            argument
+                .objects
+                .iter()
+                .any(|object| matches!(object, Object::New { register: made, .. } if *made == register))
         };
         let (mut made, mut given) = (None, Vec::new());
         for (index, event) in outline.events.iter().enumerate() {

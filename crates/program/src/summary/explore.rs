@@ -8,9 +8,7 @@ use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::model::{Access, Product, Returns, State};
-use crate::outline::{
-    Action, Argument, EventId, MeetingKind, Member, Object, Outline, SectionSet, Start, meetings,
-};
+use crate::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Outline, SectionSet, Start, meetings};
 use crate::variable::Variable;
 
 /// Calls further down than this are not asked.
