@@ -112,9 +112,10 @@ impl<'w> Words<'w> {
         }
     }
 
-    /// The field that holds the object of a lock.
+    /// The field that holds the object of a lock, or the container that has it.
     fn lock_field(&self, section: &SummarySection) -> Option<FieldId> {
-        match (section.lock.steps.last(), section.lock.start) {
+        let last = section.lock.steps.iter().rfind(|step| **step != NameStep::Some);
+        match (last, section.lock.start) {
             (Some(NameStep::Field(field)), _) => self.whole.program.resolve_field(*field),
             (None, Start::Static(field)) => self.whole.program.resolve_field(field),
             _ => None,

@@ -66,8 +66,8 @@ impl Whole<'_> {
             let mut parts = self.parts(access);
             // A lambda that is made once and run many times has captured one object.
             let is_run_once = || {
-                let makers = self.calls.callers(run);
-                entry.many == Some(Many::InLoop) && entry.sites.iter().all(|site| makers.contains(&site.at.method))
+                entry.lambdas.len() >= entry.sites.len()
+                    && entry.lambdas.iter().all(|lambda| self.sharings().is_run_once(*lambda, entry))
             };
             parts.retain(|part| !matches!(part, Own::Captured(_)) || is_run_once());
             parts.retain(|part| own.as_ref().is_none_or(|own| own.contains(part)));
@@ -175,9 +175,6 @@ impl Whole<'_> {
             for event in &outline.events {
                 let Action::Lambda { method, .. } = &event.action else { continue };
                 if self.calls.hierarchy.resolve_name(self.program, *method) == Some(run) {
-                    if is_object && !event.in_loop {
-                        return vec![None];
-                    }
                     all.extend(self.given_at((*maker, outline), event, position, is_object, MAX_DEPTH));
                 }
             }
@@ -237,7 +234,12 @@ impl Whole<'_> {
         if !self.sole().runs_once(method, MAX_CALLERS) {
             return vec![None];
         }
-        if in_loop && self.is_next_of_set((method, outline), &body, value, is_object) {
+        let site = event.block as usize;
+        let is_moved = |block: usize| in_loop && !outline.comes_back(site, block);
+        // A loop inside gives the same one to several.
+        if self.is_next_of_set((method, outline), &body, value, is_object)
+            && is_moved(body.block_of(body.without_casts(value)).index())
+        {
             return vec![Some(Given::Varies)];
         }
         if let (Op::Parameter(position), true) = (body.op(body.without_casts(value)), depth > 0 && !in_loop) {
@@ -249,8 +251,6 @@ impl Whole<'_> {
             Given::Made(made) => !in_loop || body.block_of(*made) == body.block_of(at),
             Given::Constant(_) | Given::Field(_) | Given::Element(..) => !in_loop,
         };
-        let site = event.block as usize;
-        let is_moved = |block: usize| in_loop && !outline.comes_back(site, block);
         vec![self.what(&body, value, is_object, &is_moved, MAX_PARTS).filter(is_each_time)]
     }
 

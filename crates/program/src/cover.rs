@@ -1,23 +1,25 @@
 //! Which locks are held around a method by whoever calls it, and whether one lock covers all writes of a variable.
 
+use std::borrow::Cow;
+
 use location::ClassName;
 use rustc_hash::FxHashSet;
 
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
+use crate::distinct::Distinct;
 use crate::held::{
-    HeldLock, Relation, asserted_locks, from_caller, keys_from_caller, locks, locks_of, outline_locks, to_callee,
+    HeldLock, Relation, asserted_locks, found, from_caller, keys_from_caller, locks, locks_of, outline_locks, to_callee,
 };
 use crate::lock::LockKind;
-use crate::outline::{
-    Action, Argument, Event, EventId, Key, Member, Name, NameStep, Object, Outline, SectionSet, Start,
-};
+use crate::outline::{Action, Argument, Event, EventId, Key, Name, NameStep, Object, Outline, SectionSet, Start};
 use crate::outlines::Outlines;
 use crate::release::Release;
 use crate::sole::Sole;
 use crate::summary::{Access, Keys, Run, Spot, Summaries, Summary, half};
 use crate::thread::{At, EntryId, Threads};
-use crate::variable::{Place, Variable, Variables, holder};
+use crate::variable::{Place, Variable, Variables};
+use crate::whole::Ground;
 
 /// Callers further up than this are not asked.
 const MAX_CLIMB: usize = 6;
@@ -32,16 +34,23 @@ pub struct Cover<'c> {
     pub(crate) by_known: bool,
     /// Whether to ask who takes tasks out of containers.
     pub(crate) by_takers: bool,
+    /// Tells of containers, if somebody does.
+    pub(crate) distinct: Option<&'c dyn Distinct>,
 }
 
 impl<'c> Cover<'c> {
     pub fn new(program: &'c Program, calls: &'c Calls, summaries: &'c Summaries) -> Cover<'c> {
-        Cover { program, calls, summaries, threads: None, by_known: false, by_takers: true }
+        Cover { program, calls, summaries, threads: None, by_known: false, by_takers: true, distinct: None }
     }
 
     /// Asks only about what some thread runs.
     pub fn among(self, threads: &'c Threads) -> Cover<'c> {
         Cover { threads: Some(threads), ..self }
+    }
+
+    /// Asks about containers, too: that takes threads.
+    pub fn on(self, ground: &'c Ground<'_>) -> Cover<'c> {
+        Cover { distinct: Some(ground), ..self }
     }
 
     /// Goes by the callers that are known, even of protected methods, which others may call.
@@ -72,16 +81,10 @@ impl<'c> Cover<'c> {
         relations: &[Relation],
         matters: impl Fn(&Place) -> bool,
     ) -> bool {
-        let is_owned = |relation: &&Relation| {
-            relation.object.iter().flat_map(|object| &object.steps).all(|step| match step {
-                NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
-                // What stands in an array may stand in others, too.
-                NameStep::Constant(_) | NameStep::Element(_) => false,
-                NameStep::Some => true,
-            })
-        };
-        let relations: Vec<&Relation> =
-            relations.iter().filter(is_owned).filter(|relation| self.is_lasting(variables, relation)).collect();
+        let relations: Vec<&Relation> = relations
+            .iter()
+            .filter(|relation| self.is_owned(relation) && self.is_lasting(variables, relation))
+            .collect();
         !relations.is_empty()
             && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(
                 |place| {
@@ -91,30 +94,14 @@ impl<'c> Cover<'c> {
                     relations.iter().any(|relation| {
                         let mut asked = FxHashSet::default();
                         let spot = Some(access.spot);
-                        let (object, before) = (&access.object(), Some(access.event));
+                        let found = if relation.is_by_position() { found(summary, access) } else { None };
+                        let object = &found.map_or_else(|| access.object(), Cow::Owned);
+                        let before = Some(access.event);
                         let touched = Touched { object, keys: &access.keys, spot, before };
                         self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
                     })
                 },
             )
-    }
-
-    /// Whether a lock that is looked up by the key of what is touched is the same one each time: nobody takes it out of
-    /// where it is looked up. One that is looked up by something else is not known elsewhere.
-    fn is_lasting(&self, variables: &Variables, relation: &Relation) -> bool {
-        let Some((NameStep::Element(key), steps)) = relation.lock.steps.split_last() else { return true };
-        let container = Name { start: relation.lock.start, steps: steps.into() };
-        let Some(container) = holder(&container).and_then(|field| self.program.resolve_field(field)) else {
-            return false;
-        };
-        *key == Key::TOUCHED
-            && variables.writers(Variable::Held(container)).iter().all(|place| {
-                let summary = self.summaries.summary(place.method);
-                summary.is_some_and(|summary| {
-                    let write = &summary.accesses[place.access.index()];
-                    matches!(write.member, Member::Elements) || write.is_keyed && !write.is_removal
-                })
-            })
     }
 
     /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.
@@ -182,7 +169,7 @@ impl<'c> Cover<'c> {
                 is_called = true;
                 let held = self.held_at(*caller, outline, event);
                 let object = from_caller(self.program, object, arguments);
-                let object = self.in_container(*caller, event, spot, object);
+                let object = self.in_container(*caller, event, spot, object, relation.is_by_position());
                 let keys = keys_from_caller(self.program, keys, arguments);
                 let touched = Touched { object: &object, keys: &keys, spot, before: Some(EventId(event as u32)) };
                 if self.is_started(*caller, outline, event) {
@@ -299,12 +286,15 @@ impl<'c> Cover<'c> {
     }
 
     /// An object by its container, if a caller has no other name for what a callee touches than that of some call.
-    fn in_container(&self, caller: MethodId, site: usize, spot: Option<Spot>, object: Name) -> Name {
+    fn in_container(&self, caller: MethodId, site: usize, spot: Option<Spot>, object: Name, by_position: bool) -> Name {
         let (Start::Result(_) | Start::Element(_), Some(spot)) = (object.start, spot) else { return object };
-        let accesses = self.summaries.summary(caller).map(|summary| summary.accesses.as_slice()).unwrap_or_default();
+        let Some(summary) = self.summaries.summary(caller) else { return object };
         let is_it = |access: &&Access| access.event == EventId(site as u32) && access.spot == spot;
-        let known = accesses.iter().filter(is_it).find(|access| access.within.is_some());
-        known.map_or(object, |access| access.object().into_owned())
+        let Some(known) = summary.accesses.iter().filter(is_it).find(|access| access.within.is_some()) else {
+            return object;
+        };
+        let found = if by_position { found(summary, known) } else { None };
+        found.unwrap_or_else(|| known.object().into_owned())
     }
 
     /// Whether a lambda is made at a place to be started: by then all that is around the place is over.

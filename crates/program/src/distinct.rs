@@ -1,23 +1,38 @@
 //! Lists, queues and maps that have every object once: all that is ever put there is made for it, at that place. Who goes
-//! over one of them comes to another object each time.
+//! over one of them comes to another object each time, and the position tells the object.
 
 use classfile::CallKind;
 use location::{FieldName, MethodName};
 use rustc_hash::FxHashSet;
 
 use crate::class::MethodId;
+use crate::cover::Cover;
+use crate::held::Relation;
 use crate::ir::{Body, Op, Value};
-use crate::outline::{Action, Argument, Event, Member, NameStep, Object, Outline};
+use crate::outline::{Action, Argument, Event, Key, Member, Name, NameStep, Object, Outline};
 use crate::sharing::Part;
-use crate::whole::Whole;
+use crate::variable::{Variable, Variables, holder};
+use crate::whole::Ground;
 
 /// Values that are passed on more often than this are not followed.
 const MAX_DEPTH: usize = 3;
 
 /// How calls begin that put something into a container.
-const PUTTING: [&str; 8] = ["add", "offer", "push", "put", "set", "insert", "replace", "compute"];
+const PUTTING: [&str; 9] = ["add", "offer", "push", "put", "set", "insert", "replace", "compute", "fill"];
 
-impl Whole<'_> {
+/// Tells of containers whether they have each object once, and no other container has it.
+pub(crate) trait Distinct {
+    /// Whether a field's container gets nothing but objects that are made where they are put there.
+    fn is_distinct_field(&self, field: FieldName) -> bool;
+}
+
+impl Distinct for Ground<'_> {
+    fn is_distinct_field(&self, field: FieldName) -> bool {
+        self.is_distinct_in(field)
+    }
+}
+
+impl Ground<'_> {
     /// Whether a container that a method has holds no object twice.
     pub(crate) fn has_each_once(&self, method: MethodId, body: &Body, value: Value) -> bool {
         self.is_distinct(method, body, value, MAX_DEPTH)
@@ -27,7 +42,8 @@ impl Whole<'_> {
         let value = body.without_casts(value);
         match *body.op(value) {
             Op::New(_) => self.is_filled_with_new(body, value),
-            Op::GetField { field, .. } | Op::GetStatic(field) => self.is_distinct_field(field),
+            Op::NewArray { .. } => is_array_of_new(body, value),
+            Op::GetField { field, .. } | Op::GetStatic(field) => self.is_distinct_in(field),
             Op::Call { kind, method: called, arguments } => {
                 self.is_distinct_result(method, body, (kind, called), body.operands(arguments), depth)
             }
@@ -69,7 +85,7 @@ impl Whole<'_> {
                 let [target] = targets.known() else { return false };
                 let returned = self.outlines().get(*target).and_then(|outline| outline.returns.as_ref());
                 match returned.and_then(|name| name.steps.last()) {
-                    Some(NameStep::Field(field)) => self.is_distinct_field(*field),
+                    Some(NameStep::Field(field)) => self.is_distinct_in(*field),
                     _ => false,
                 }
             }
@@ -85,18 +101,19 @@ impl Whole<'_> {
             ("map" | "mapToObj", [_, function]) | ("generate", [function]) => match *body.op(*function) {
                 Op::CallDynamic { dynamic, .. } => {
                     let Some(made) = body.dynamic(dynamic).lambda.map(|handle| handle.member) else { return false };
-                    made.name == self.program.roots.constructor
-                        || self
-                            .calls
-                            .hierarchy
-                            .resolve_name(self.program, made)
-                            .and_then(|method| self.outlines().get(method))
-                            .is_some_and(|outline| outline.makes.is_some())
+                    self.makes(made)
                 }
                 _ => false,
             },
             _ => false,
         }
+    }
+
+    /// Whether a function makes an object each time.
+    fn makes(&self, function: MethodName) -> bool {
+        let code = self.calls.hierarchy.resolve_name(self.program, function);
+        function.name == self.program.roots.constructor
+            || code.and_then(|code| self.outlines().get(code)).is_some_and(|outline| outline.makes.is_some())
     }
 
     /// Whether a container that is made here gets nothing but objects that are made where they are put there. What others do
@@ -130,7 +147,7 @@ impl Whole<'_> {
     }
 
     /// Whether a field's container gets nothing but objects that are made where they are put there.
-    fn is_distinct_field(&self, field: FieldName) -> bool {
+    fn is_distinct_in(&self, field: FieldName) -> bool {
         let program = self.program;
         let Some(id) = program.resolve_field(field) else { return false };
         if !program.is_final_field(field) {
@@ -191,11 +208,60 @@ impl Whole<'_> {
     }
 }
 
+impl Cover<'_> {
+    /// Whether nobody but the owner of a lock has the objects that the lock is to cover.
+    pub(crate) fn is_owned(&self, relation: &Relation) -> bool {
+        let steps = relation.parts().0.unwrap_or_default();
+        steps.iter().enumerate().all(|(at, step)| match step {
+            NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
+            // What stands in an array may stand in others, too, or twice there.
+            NameStep::Element(key) if *key == Key::TOUCHED => match steps[..at].last() {
+                Some(NameStep::Field(field)) => self.distinct.is_some_and(|known| known.is_distinct_field(*field)),
+                _ => false,
+            },
+            NameStep::Constant(_) | NameStep::Element(_) => false,
+            NameStep::Some => true,
+        })
+    }
+
+    /// Whether a lock that is looked up by the key of what is touched is the same one each time: nobody takes it out of
+    /// where it is looked up. One that is looked up by something else is not known elsewhere.
+    pub(crate) fn is_lasting(&self, variables: &Variables, relation: &Relation) -> bool {
+        let Some((NameStep::Element(key), steps)) = relation.lock.steps.split_last() else { return true };
+        let container = Name { start: relation.lock.start, steps: steps.into() };
+        let Some(container) = holder(&container).and_then(|field| self.program.resolve_field(field)) else {
+            return false;
+        };
+        *key == Key::TOUCHED
+            && variables.writers(Variable::Held(container)).iter().all(|place| {
+                let summary = self.summaries.summary(place.method);
+                summary.is_some_and(|summary| {
+                    let write = &summary.accesses[place.access.index()];
+                    matches!(write.member, Member::Elements) || write.is_keyed && !write.is_removal
+                })
+            })
+    }
+}
+
 /// Whether these are objects that are made at different places.
 fn are_new(body: &Body, values: impl Iterator<Item = Value>) -> bool {
     let mut seen = FxHashSet::default();
     let mut values = values.map(|value| body.without_casts(value)).peekable();
     values.peek().is_some() && values.all(|value| matches!(body.op(value), Op::New(_)) && seen.insert(value))
+}
+
+/// Whether an array gets nothing but objects that are made where they are put there, by whoever makes it; or nothing yet.
+fn is_array_of_new(body: &Body, array: Value) -> bool {
+    let mut put = FxHashSet::default();
+    body.instructions().all(|(at, instruction)| match instruction.op {
+        Op::ArrayStore { array: to, value, .. } if body.without_casts(to) == array => {
+            let value = body.without_casts(value);
+            matches!(body.op(value), Op::New(_)) && body.block_of(value) == body.block_of(at) && put.insert(value)
+        }
+        // Who is given it may put something there.
+        Op::Call { arguments, .. } => !body.operands(arguments).contains(&array),
+        _ => true,
+    })
 }
 
 /// Whether a new container is stored that its constructor has put nothing into.
@@ -209,12 +275,7 @@ fn stores_empty(event: &Event) -> bool {
 }
 
 /// Whether a call puts an object into a container that is made each time; or takes something out.
-fn puts_new(whole: &Whole<'_>, outline: &Outline, event: &Event) -> bool {
-    let Action::Call { method, arguments, .. } = &event.action else { return false };
-    let name = whole.program.names.text(method.name);
-    if !PUTTING.iter().any(|word| name.starts_with(word)) {
-        return true;
-    }
+fn puts_new(ground: &Ground<'_>, outline: &Outline, event: &Event) -> bool {
     // It is made in the same round: its constructor is called there.
     let is_made_here = |register: u32| {
         outline.events.iter().any(|made| {
@@ -223,10 +284,32 @@ fn puts_new(whole: &Whole<'_>, outline: &Outline, event: &Event) -> bool {
             };
             made.block == event.block
                 && matches!(&made.action, Action::Call { method, arguments, .. }
-                    if method.name == whole.program.roots.constructor && arguments.first().is_some_and(is_it))
+                    if method.name == ground.program.roots.constructor && arguments.first().is_some_and(is_it))
         })
     };
-    matches!(name, "add" | "addLast" | "addFirst" | "offer" | "push" | "put" | "putIfAbsent")
-        && matches!(arguments.last().map(|last| last.objects.as_slice()), Some([Object::New { register, .. }])
-            if is_made_here(*register))
+    let is_new = |given: &Argument| matches!(given.objects.as_slice(), [Object::New { register, .. }] if is_made_here(*register));
+    let (method, arguments) = match &event.action {
+        Action::Call { method, arguments, .. } => (method, arguments),
+        Action::Write { member: Member::Elements, stored, .. } => return is_new(stored),
+        _ => return false,
+    };
+    let name = ground.program.names.text(method.name);
+    if !PUTTING.iter().any(|word| name.starts_with(word)) {
+        return true;
+    }
+    let makes = |given: &Argument| match given.objects.as_slice() {
+        [Object::Event(made)] => match &outline.events[made.index()].action {
+            Action::Lambda { method, .. } => ground.makes(*method),
+            _ => false,
+        },
+        _ => false,
+    };
+    match name {
+        "add" | "addLast" | "addFirst" | "offer" | "push" | "put" | "putIfAbsent" => {
+            arguments.last().is_some_and(is_new)
+        }
+        // One for each key or position that has none.
+        "computeIfAbsent" | "setAll" => arguments.last().is_some_and(makes),
+        _ => false,
+    }
 }

@@ -1,12 +1,14 @@
 //! Locks that are held: how they are reached from the objects that they cover, and what they are called on the other side
 //! of a call.
 
+use std::borrow::Cow;
+
 use smallvec::SmallVec;
 
 use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::outline::{
-    Action, Argument, Key, Name, NameStep, Object, Origin, Outline, OutlineSection, SectionSet, Source, Start,
+    Action, Argument, EventId, Key, Name, NameStep, Object, Origin, Outline, OutlineSection, SectionSet, Source, Start,
 };
 use crate::path::MAX_STEPS;
 use crate::summary::{Access, Keys, Summary};
@@ -54,15 +56,36 @@ impl Relation {
         if lock.is_unknown() {
             return None;
         }
-        if let Some(NameStep::Element(own)) = lock.steps.last()
-            && keys.contains(own)
-        {
-            lock = lock.owner().then(&[NameStep::Element(Key::TOUCHED)]);
+        let is_static = matches!(lock.start, Start::Static(_) | Start::Class(_));
+        let mut object = Cow::Borrowed(object);
+        if let Some(step @ NameStep::Element(own)) = lock.steps.last().copied().as_ref() {
+            let touched = NameStep::Element(Key::TOUCHED);
+            if keys.contains(own) {
+                lock = lock.owner().then(&[touched]);
+            } else if !is_static && object.steps.contains(step) {
+                // The object stands at the position that tells the lock.
+                let steps = object.steps.iter().map(|other| if other == step { touched } else { *other });
+                object = Cow::Owned(Name { start: object.start, steps: steps.collect() });
+                lock = lock.owner().then(&[touched]);
+            }
         }
-        if matches!(lock.start, Start::Static(_) | Start::Class(_)) {
+        if is_static {
             return Some(Relation { object: None, lock, kind, mode });
         }
-        Relation::from_owner(object, lock, held)
+        Relation::from_owner(&object, lock, held)
+    }
+
+    /// The same, where a lock may be told by the position at which the object was found.
+    pub fn of_found(summary: &Summary, access: &Access, held: &HeldLock) -> Option<Relation> {
+        let is_told = matches!(held.name.steps.last(), Some(NameStep::Element(own)) if !access.keys.contains(own));
+        let found = is_told.then(|| found(summary, access)).flatten();
+        found.and_then(|object| Relation::by_key(&object, &[], held)).or_else(|| Relation::of(access, held))
+    }
+
+    /// Whether the position of the object tells the lock.
+    pub(crate) fn is_by_position(&self) -> bool {
+        let steps = self.object.iter().flat_map(|object| &object.steps);
+        steps.into_iter().any(|step| *step == NameStep::Element(Key::TOUCHED))
     }
 
     /// All relations of an access to a lock: one that a static field leads to is also that of the object there.
@@ -103,11 +126,21 @@ impl Relation {
             None => self.lock.clone(),
             Some(suffix) => {
                 let Some(kept) = object.steps.len().checked_sub(suffix.steps.len()) else { return false };
-                if object.is_unknown() || object.steps[kept..] != suffix.steps[..] {
+                let mut position = None;
+                let is_it = |(own, wanted): (&NameStep, &NameStep)| match (own, wanted) {
+                    (NameStep::Element(_), NameStep::Element(key)) if *key == Key::TOUCHED => {
+                        *position.get_or_insert(*own) == *own
+                    }
+                    _ => own == wanted,
+                };
+                if object.is_unknown() || !object.steps[kept..].iter().zip(&suffix.steps).all(is_it) {
                     return false;
                 }
                 let owner = Name { start: object.start, steps: object.steps[..kept].into() };
-                owner.then(&self.lock.steps)
+                match (position, self.lock.steps.split_last()) {
+                    (Some(position), Some((_, lock))) => owner.then(lock).then(&[position]),
+                    _ => owner.then(&self.lock.steps),
+                }
             }
         };
         let by_key = matches!(wanted.steps.last(), Some(NameStep::Element(own)) if *own == Key::TOUCHED);
@@ -116,6 +149,24 @@ impl Relation {
             _ => held.name.same(&wanted),
         })
     }
+}
+
+/// The object of an access by the position at which it was found in its container, if that is known: by the method itself,
+/// or by what it calls.
+pub(crate) fn found(summary: &Summary, access: &Access) -> Option<Name> {
+    let (container, look, rest): (Cow<'_, Name>, EventId, &[NameStep]) = match (&access.within, access.base.start) {
+        (Some(container), Start::Result(look)) => (Cow::Borrowed(container), look, &access.base.steps),
+        (Some(_), _) => return None,
+        (None, start) => {
+            let steps = &access.base.steps;
+            let at = steps.iter().rposition(|step| *step == NameStep::Some)?;
+            (Cow::Owned(Name { start, steps: steps[..at].into() }), access.event, &steps[at + 1..])
+        }
+    };
+    let looks = summary.accesses.iter().filter(|other| other.event == look && other.is_of_contents());
+    let mut keys = looks.filter(|other| other.base.same(&container)).map(|other| &*other.keys);
+    let [key] = *keys.next()? else { return None };
+    keys.all(|other| *other == [key]).then(|| container.then(&[NameStep::Element(key)]).then(rest))
 }
 
 /// The locks of some sections of an outline.

@@ -40,7 +40,7 @@ impl Sole<'_> {
     }
 
     /// The name of an object that comes from such an object, or is one: the same in all methods.
-    fn name(self, method: MethodId, name: &Name) -> Option<Name> {
+    pub(crate) fn name(self, method: MethodId, name: &Name) -> Option<Name> {
         (0..=name.steps.len()).rev().find_map(|kept| {
             let first = Name { start: name.start, steps: name.steps[..kept].into() };
             let made = self.made(method, &first, MAX_DEPTH)?;

@@ -12,7 +12,7 @@ use crate::class::{FieldId, MethodId, Program, Unreadable};
 use crate::cover::Cover;
 use crate::ir::Body;
 use crate::latch::Signals;
-use crate::outline::Action;
+use crate::outline::{Action, Name};
 use crate::outlines::{OutlineCache, Outlines};
 use crate::owned::{InterfaceCallers, Owned};
 use crate::release::Release;
@@ -308,6 +308,13 @@ impl<'p> Whole<'p> {
         Sole { program: self.program, calls: &self.calls, outlines: self.outlines(), threads: self.threads() }
     }
 
+    /// Whether two names that a method has mean one object, since the program makes one of that kind.
+    pub fn is_one_object(&self, method: MethodId, first: &Name, second: &Name) -> bool {
+        // Of what others call, nobody knows how many they make.
+        let named = |name: &Name| self.sole().name(method, name);
+        self.threads().has_closed && named(first).is_some_and(|first| named(second) == Some(first))
+    }
+
     /// The methods whose code calls something by an interface, by the name of what they call.
     pub(crate) fn interface_callers(&self) -> &InterfaceCallers {
         self.interface_callers.get_or_init(|| {
@@ -326,6 +333,6 @@ impl<'p> Whole<'p> {
     }
 
     pub fn cover(&self) -> Cover<'_> {
-        Cover::new(self.program, &self.calls, &self.summaries)
+        Cover::new(self.program, &self.calls, &self.summaries).on(&self.ground)
     }
 }

@@ -17,6 +17,7 @@
 
 mod again;
 mod all_locks;
+mod alone;
 mod chain;
 mod explain;
 mod follow;

@@ -1,7 +1,7 @@
 //! Which pairs of sections tear apart what another section takes as one.
 
-use program::outline::{Action, EventId, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
-use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
+use program::outline::{Action, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
+use program::summary::{Access, AccessId, Met, Root, Summary};
 use program::thread::{At, EntryId, Ordered};
 use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
@@ -265,56 +265,6 @@ impl Asking<'_> {
         let mut their_locks = cover.also_named(other.method, over_both);
         their_locks.extend(cover.held_by_callers(other.method));
         !are_exclusive(first, &always, theirs, &their_locks) && !are_exclusive(second, &always, also, &their_locks)
-    }
-
-    /// Whether one of two is also written without the other, elsewhere: then they may differ at any time, and who reads
-    /// them one after the other sees nothing that could not be. What is only called by methods that write both, or by
-    /// `but`, is a part of those.
-    fn is_written_alone(&self, one: Variable, other: Variable, but: Option<MethodId>) -> bool {
-        let program = self.whole.program;
-        let is_other = |access: &&Access| access.is_write && Variable::of(program, access) == Some(other);
-        let writes_other = |method: MethodId| {
-            let summary = self.whole.summaries.summary(method);
-            summary.is_some_and(|summary| summary.accesses.iter().any(|access| is_other(&access)))
-        };
-        // Where something that is called here writes both, whatever it does apart is its own business.
-        let is_passed_on = |spot: &Spot| {
-            let own = self.summary.accesses.iter().filter(|access| access.is_write && access.spot == *spot);
-            own.into_iter()
-                .any(|access| self.summary.accesses.iter().any(|other| is_other(&other) && other.event == access.event))
-        };
-        // Where a caller writes the one, it writes the other by the same call or in the same section; or, where writes
-        // apart are asked about, one after the other.
-        let writes_both = |caller: MethodId, spot: &Spot| {
-            let Some(summary) = self.whole.summaries.summary(caller) else { return false };
-            let Some(outline) = self.whole.summaries.outline(caller) else { return false };
-            let in_turn = |one: EventId, other: EventId| {
-                but.is_some()
-                    && !is_passed_on(spot)
-                    && (outline.may_follow(one, other) || outline.may_follow(other, one))
-            };
-            let mut own = summary.accesses.iter().filter(|access| access.is_write && access.spot == *spot);
-            own.all(|access| {
-                let mut others = summary.accesses.iter().filter(is_other);
-                others.any(|other| {
-                    other.event == access.event
-                        || !common(access, other).is_empty()
-                        || in_turn(access.event, other.event)
-                })
-            })
-        };
-        let is_part = |method: MethodId, spot: &Spot| {
-            let callers = self.whole.calls.callers(method);
-            let is_whole = |caller: &MethodId| Some(*caller) == but || writes_both(*caller, spot);
-            Some(method) == but || (!callers.is_empty() && callers.iter().all(is_whole))
-        };
-        self.whole.variables.writers(one).iter().any(|place| {
-            let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
-            !is_part(place.method, &summary.accesses[place.access.index()].spot)
-                && !summary.accesses[place.access.index()].held.is_empty()
-                && !writes_other(place.method)
-                && !self.whole.threads().of_method(place.method).is_empty()
-        })
     }
 
     /// Whether both sections also write what the reader puts together with either: a third variable that says how things

@@ -128,7 +128,8 @@ fn judged<'a>(
         return Vec::new();
     }
     let analysis = relations.analysis;
-    relations.threads = Some(ground.threads());
+    ground.threads();
+    relations.ground = Some(ground);
     // Threads tell of more that keeps others out, and of nothing that lets them in.
     let again = |(candidate, first): (Candidate<'a>, Judgement)| {
         let second = relations.judge(&candidate)?;

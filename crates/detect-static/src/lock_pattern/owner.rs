@@ -26,7 +26,8 @@ impl Relations<'_> {
         let holdings = Holdings::of_fields(program, self.analysis.calls, &fields);
         fields.retain(|field| {
             let name = program.field_name(*field);
-            !self.unfollowed.contains(field) && holdings.get(program, name) != Holding::default()
+            let is_array = program.names.text(name.descriptor).starts_with('[') && holdings.is_own(program, name);
+            !self.unfollowed.contains(field) && (is_array || holdings.get(program, name) != Holding::default())
         });
         let last = |name: &Name| match (name.steps.last(), name.start) {
             (Some(step), _) => self.field_of(step),
@@ -69,9 +70,11 @@ impl Relations<'_> {
     pub(super) fn is_of_owner(&self, object: &Name, lock: &Name) -> bool {
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
         matches!(lock.start, Start::Static(_) | Start::Class(_))
-            || object.steps[common..]
-                .iter()
-                .all(|step| self.field_of(step).is_some_and(|field| self.owning.contains(&field)))
+            || object.steps[common..].iter().all(|step| match step {
+                // Whether what stands there stands nowhere else is asked along with who else writes it.
+                NameStep::Element(_) => true,
+                _ => self.field_of(step).is_some_and(|field| self.owning.contains(&field)),
+            })
     }
 
     /// Whether the witness is an object that its owner keeps to itself, and that is only ever touched under a lock of the

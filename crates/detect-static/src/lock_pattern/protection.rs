@@ -32,7 +32,7 @@ impl Relations<'_> {
         if own.iter().any(|held| covers(Relation::between(&access.base, held))) {
             return Some(Protection::Whole);
         }
-        own.iter().any(|held| covers(Relation::of(access, held))).then_some(Protection::ByKey)
+        own.iter().any(|held| covers(Relation::of_found(sides.summary, access, held))).then_some(Protection::ByKey)
     }
 
     /// Whether all who write it hold a lock that is held over both sections, by its name: what it was made for, others may

@@ -8,7 +8,6 @@ use location::Site;
 use program::model;
 use program::outline::{Action, Member, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
-use program::thread::Threads;
 use program::{Cover, FieldId, Ground, MethodId, Variable, Variables};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -46,7 +45,7 @@ pub(super) struct Relations<'r> {
     /// Whether what is only style is told, too.
     tells_style: bool,
     /// Set for a second look at the few that are left after the first: to find all threads takes time.
-    pub(super) threads: Option<&'r Threads>,
+    pub(super) ground: Option<&'r Ground<'r>>,
 }
 
 /// What a first look at a pair shows.
@@ -79,7 +78,7 @@ impl<'r> Relations<'r> {
             owning: FxHashSet::default(),
             together: FxHashMap::default(),
             tells_style,
-            threads: None,
+            ground: None,
         };
         let looked: Vec<Option<Look>> = candidates.par_iter().map(|candidate| relations.look(candidate)).collect();
         let mut fields: FxHashSet<FieldId> = FxHashSet::default();
@@ -407,8 +406,8 @@ impl<'r> Relations<'r> {
 
     pub(super) fn cover(&self) -> Cover<'_> {
         let cover = Cover::new(self.analysis.program, self.analysis.calls, &self.summaries);
-        match self.threads {
-            Some(threads) => cover.among(threads),
+        match self.ground {
+            Some(ground) => cover.among(ground.threads()).on(ground),
             None => cover,
         }
     }

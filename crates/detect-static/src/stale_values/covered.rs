@@ -1,10 +1,15 @@
 //! What keeps others out from the read of an old value to the write that it reaches.
 
-use program::outline::{Member, Name, Object, Origin, OutlineSection, SectionSet, Source, Start};
+use std::cell::LazyCell;
+
+use program::outline::{Action, Member, Name, NameStep, Object, Origin, OutlineSection, SectionSet, Source, Start};
 use program::summary::{Access, Root};
-use program::{Cover, HeldLock, LockKind, Place, Relation, Variable, locks, locks_of};
+use program::{Cover, FieldId, HeldLock, LockKind, MethodId, Place, Relation, Variable, locks, locks_of};
 
 use super::rules::{Looking, Stale, Use};
+
+/// Callers further up than this are not asked.
+const MAX_CLIMB: usize = 3;
 
 impl Looking<'_> {
     /// Whether a lock that is held, named differently, may be the one of a section: `low` is `from` or `to`.
@@ -48,10 +53,58 @@ impl Looking<'_> {
                 mode: around.mode,
             })
         });
+        let is_own = read.base == Name::start(Start::Parameter(0));
+        let holders = LazyCell::new(|| if is_own { self.holders(self.method, MAX_CLIMB) } else { None });
+        let is_elsewhere = |place: &Place| {
+            let base = self.access_at(place).map(|write| &write.base);
+            base == Some(&read.base)
+                && holders.as_ref().is_some_and(|holders| {
+                    let others = self.holders(place.method, MAX_CLIMB);
+                    others.is_some_and(|others| !others.iter().any(|other| holders.contains(other)))
+                })
+        };
+        let variables = &self.whole.variables;
         held.chain(perhaps).filter(|held| held.kind != LockKind::Own).any(|held| {
-            Relation::of(read, &held)
-                .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
+            let relation = Relation::of_found(self.summary, read, &held);
+            relation.is_some_and(|relation| {
+                self.cover().cover_writes(variables, variable, &[relation], |place| !is_elsewhere(place))
+            })
         })
+    }
+
+    /// The fields that hold the objects on which a method is called, if each has its object for itself.
+    fn holders(&self, method: MethodId, climb: usize) -> Option<Vec<FieldId>> {
+        let (whole, mut found, mut is_known) = (self.whole, Vec::new(), false);
+        let is_open = whole.program.method(method).access.is_static() || whole.threads().is_from_outside(method);
+        if is_open || climb == 0 {
+            return None;
+        }
+        for caller in whole.calls.callers(method) {
+            for event in &whole.outlines().get(*caller)?.events {
+                let given = match &event.action {
+                    Action::Call { kind, method: called, arguments }
+                        if whole.calls.targets(whole.program, *kind, *called).known().contains(&method) =>
+                    {
+                        &arguments.first()?.name
+                    }
+                    Action::Lambda { method: made, .. }
+                        if whole.calls.lambda_targets(whole.program, *made).known().contains(&method) =>
+                    {
+                        return None;
+                    }
+                    _ => continue,
+                };
+                is_known = true;
+                match given.steps.last() {
+                    None if given.start == Start::Parameter(0) => found.extend(self.holders(*caller, climb - 1)?),
+                    Some(NameStep::Field(field)) if whole.summaries.holdings.is_own(whole.program, *field) => {
+                        found.push(whole.program.resolve_field(*field)?);
+                    }
+                    _ => return None,
+                }
+            }
+        }
+        is_known.then_some(found)
     }
 
     /// Whether whoever writes a field, read here without a lock, holds the lock of a section.
@@ -59,8 +112,8 @@ impl Looking<'_> {
         let around = &self.summary.sections[section];
         let Some(variable) = self.variable(read).filter(|_| around.kind != LockKind::Own) else { return false };
         let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
-        Relation::of(read, &held)
-            .is_some_and(|relation| self.whole.cover().covers(&self.whole.variables, variable, &relation))
+        Relation::of_found(self.summary, read, &held)
+            .is_some_and(|relation| self.cover().covers(&self.whole.variables, variable, &relation))
     }
 
     /// Whether the callers have given the lock that is held over both, together with the object: which lock goes with which
@@ -99,7 +152,7 @@ impl Looking<'_> {
             .map(|section| &self.summary.sections[section])
             .filter(|section| section.kind != LockKind::Own && !stale.is_waited())
             .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
-            .filter_map(|held| Relation::of(read, &held))
+            .filter_map(|held| Relation::of_found(self.summary, read, &held))
             .collect();
         let is_kept_out = |place: &Place| {
             self.cover().cover_writes(&self.whole.variables, stale.variable, &relations, |other| other == place)
@@ -168,7 +221,7 @@ impl Looking<'_> {
         let waited = cover.also_named(self.method, vec![waited]);
         let is_let_go = |held: &HeldLock| is_waited && waited.iter().any(|waited| held.name.same(&waited.name));
         let held = around.chain(by_callers.iter().cloned()).filter(|held| !is_let_go(held));
-        let relations: Vec<Relation> = held.filter_map(|held| Relation::of(read, &held)).collect();
+        let relations: Vec<Relation> = held.filter_map(|held| Relation::of_found(self.summary, read, &held)).collect();
         let variables = &self.whole.variables;
         cover.cover_together(variables, stale.variable, &relations)
             || self.way(stale).is_some_and(|way| {

@@ -3,7 +3,7 @@
 use finding::{Finding, SectionPair, Severity, Step, Thread, rules};
 use location::Place;
 use program::model::State;
-use program::outline::{EventId, Member};
+use program::outline::{EventId, Member, Name, NameStep};
 use program::summary::{Access, LateUse, LateUseKind, Root, Summary, SummarySection};
 use program::{MethodId, Variable, Whole};
 
@@ -57,6 +57,12 @@ impl<'t> Telling<'t> {
         let read = &summary.accesses[stale.read.index()];
         let write = &summary.accesses[stale.write.index()];
         let (section, later) = (&summary.sections[stale.first], &summary.sections[stale.second]);
+        let looking = Looking::at(self.whole, self.method);
+        let is_found_again =
+            looking.is_some_and(|looking| looking.is_found_again((read, stale.first), (write, stale.second)));
+        // What is looked up by calls has no other name than that of an element.
+        let (element, other) = (self.of_element(section, read), self.of_element(later, write));
+        let (section, later) = if is_found_again { (&element, &other) } else { (section, later) };
         let words = &self.words;
         let (seen, written) = (words.variable(section, read), words.variable(later, write));
         let wait = self.wait(stale, read, write);
@@ -85,7 +91,7 @@ impl<'t> Telling<'t> {
         steps.add(Thread::b(), place, what);
         // What is changed may lock for itself, or not.
         let later_is_unknown = stale.how == Use::Found && stale.first == stale.second;
-        let is_one_lock = section.lock.same(&later.lock) && !later_is_unknown;
+        let is_one_lock = (section.lock.same(&later.lock) || is_found_again) && !later_is_unknown;
         let again = match alone(later, write) {
             _ if later_is_unknown => words.by(write),
             None if is_one_lock => format!(", under {} again", words.lock(later)),
@@ -175,6 +181,13 @@ impl<'t> Telling<'t> {
         finding.interleaving = vec![1, 2, 3, 4];
         finding.sections = Some(sections);
         finding
+    }
+
+    /// A section on an element of a container, by the name of the element.
+    fn of_element(&self, section: &SummarySection, access: &Access) -> SummarySection {
+        let steps = access.base.steps.iter().rposition(|step| *step == NameStep::Some).map_or(0, |at| at + 1);
+        let lock = Name { start: access.base.start, steps: access.base.steps[..steps].into() };
+        SummarySection { lock, ..section.clone() }
     }
 
     fn late(&self, late: &LateUse) -> Option<Finding> {

@@ -1,15 +1,18 @@
 //! Values that wait in objects between two steps of a method: in a field that no other thread touches meanwhile, or, one
 //! for each object, in a list beside the list of the objects.
 
-use program::Variable;
-use program::outline::{Action, Argument, EventId, Member, Name, Object, Outline, Start};
-use program::summary::{Access, AccessId, Influence, Influences, Root};
+use program::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Outline, Start};
+use program::summary::{Access, AccessId, Influence, Influences, Root, Spot};
+use program::{MethodId, Variable};
 
 use super::idioms::comes_from;
 use super::rules::Looking;
 
 /// Values that were put from one field into the next more often than this are not followed.
 const MAX_MOVES: usize = 3;
+
+/// Calls further down than this are not looked into.
+const MAX_DEPTH: usize = 3;
 
 impl Looking<'_> {
     /// Where a value comes from, looking through fields in which it was kept on the way, as seen at a write.
@@ -212,6 +215,66 @@ impl Looking<'_> {
             })
     }
 
+    /// Whether two locks of one variable are one, by names that have nothing in common.
+    pub(super) fn is_one_object(&self, read: &Access, first: &Name, write: &Access, second: &Name) -> bool {
+        !first.is_unknown()
+            && !second.is_unknown()
+            && self.variable(read) == self.variable(write)
+            && self.whole.is_one_object(self.method, first, second)
+    }
+
+    /// The same of an element that two calls look up for themselves: `if (bank.balance(key) > 5) bank.withdraw(key);`. It is
+    /// they who have a name for it.
+    pub(super) fn is_found_again(&self, first: (&Access, usize), second: (&Access, usize)) -> bool {
+        let ((read, one), (write, other)) = (first, second);
+        let sections = &self.summary.sections;
+        if !sections[one].lock.is_unknown() || !sections[other].lock.is_unknown() || read.member != write.member {
+            return false;
+        }
+        let (Some((container, rest)), Some((there, behind))) = (split(&read.base), split(&write.base)) else {
+            return false;
+        };
+        let keys = |event: EventId, container: &Name| {
+            let is_look =
+                |access: &&Access| access.event == event && access.is_of_contents() && access.base.same(container);
+            let mut looks = self.summary.accesses.iter().filter(is_look).map(|access| &access.keys);
+            let keys = looks.next().filter(|keys| !keys.is_empty())?;
+            looks.all(|other| other == keys).then_some(keys)
+        };
+        rest == behind
+            && keys(read.event, &container).is_some_and(|by| keys(write.event, &there) == Some(by))
+            && (container == there || self.is_one_object(read, &container, write, &there))
+            && self.is_lock_of_element(self.method, read, sections[one].spot, MAX_DEPTH)
+            && self.is_lock_of_element(self.method, write, sections[other].spot, MAX_DEPTH)
+    }
+
+    /// Whether a lock that is taken where an element is looked up is the element's own.
+    fn is_lock_of_element(&self, method: MethodId, access: &Access, lock: Spot, depth: usize) -> bool {
+        let whole = self.whole;
+        let is_at = |other: &&Access| {
+            other.spot == access.spot && other.member == access.member && other.is_write == access.is_write
+        };
+        let outline = whole.summaries.outline(method);
+        let event = outline.and_then(|outline| outline.events.get(access.event.index()));
+        let Some(Action::Call { kind, method: called, .. }) = event.map(|event| &event.action) else { return false };
+        let targets = whole.calls.targets(whole.program, *kind, *called);
+        let mut inside = targets.known().iter().filter_map(|target| {
+            let summary = whole.summaries.summary(*target)?;
+            Some((*target, summary, summary.accesses.iter().find(is_at)?))
+        });
+        inside.next().is_some_and(|(target, summary, access)| {
+            let mut held = access.held.iter().map(|section| &summary.sections[section]);
+            held.find(|section| section.spot == lock).is_some_and(|section| match section.lock.is_unknown() {
+                true => depth > 0 && self.is_lock_of_element(target, access, lock, depth - 1),
+                false => {
+                    access.within.is_some()
+                        && section.lock.start == access.base.start
+                        && access.base.steps.starts_with(&section.lock.steps)
+                }
+            })
+        })
+    }
+
     /// What a call of `next` goes over.
     fn gone_over<'o>(&self, outline: &'o Outline, next: EventId) -> Option<&'o Name> {
         let names = &self.whole.program.names;
@@ -222,4 +285,10 @@ impl Looking<'_> {
         let Start::Result(iterator) = called(next, "next")?.name.start else { return None };
         called(iterator, "iterator").map(|container| &container.name)
     }
+}
+
+/// A name of something that a container has: that of the container, and what comes behind the element.
+fn split(name: &Name) -> Option<(Name, &[NameStep])> {
+    let at = name.steps.iter().rposition(|step| *step == NameStep::Some)?;
+    Some((Name { start: name.start, steps: name.steps[..at].into() }, &name.steps[at + 1..]))
 }

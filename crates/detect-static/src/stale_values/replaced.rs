@@ -168,7 +168,10 @@ impl Looking<'_> {
         }
         // What the write itself yields is not the old value.
         let is_apart = outline.result.iter().any(|source| source.origin != Origin::Event(write.event));
-        let returned = is_apart && self.summary.result.iter().any(|influence| influence.root == Root::Access(id));
+        // Nor is it one where the way on is to throw, as that of the second copy of a `finally`.
+        let returned = is_apart
+            && self.summary.result.iter().any(|influence| influence.root == Root::Access(id))
+            && outline.blocks.may_return(writing.block as usize);
         // A volatile field that is read and set says little: a reference is let go that way and what it led to is ended.
         let is_volatile = matches!(read.member, Member::Field(_) | Member::Static(_))
             && read.held.iter().all(|section| self.summary.sections[section].kind == LockKind::Own);

@@ -322,8 +322,10 @@ impl Looking<'_> {
                 (first != *second || self.is_left_between(first, read, write))
                     && later.kind == earlier.kind
                     && (later.lock.same(&earlier.lock)
+                        || self.is_one_object(read, &earlier.lock, write, &later.lock)
                         || self.are_elements(&earlier.lock, &later.lock)
-                        || self.is_got_again(&earlier.lock, &later.lock))
+                        || self.is_got_again(&earlier.lock, &later.lock)
+                        || self.is_found_again((read, first), (write, *second)))
                     || earlier.kind == LockKind::Own && self.keeps_writers_out(*second, read)
             }));
         }

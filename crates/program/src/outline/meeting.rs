@@ -25,7 +25,7 @@ pub enum MeetingKind {
     Object,
     /// Both are put into one text.
     Text,
-    /// Both are arguments of this call. Whether they meet there is for the callee to say.
+    /// Both are arguments of this call, or what this lambda captures. Whether they meet there is for its code to say.
     Arguments(EventId),
 }
 
@@ -64,7 +64,7 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
             Op::New(_) | Op::NewArray { .. } => {
                 found.extend(finding.meeting(MeetingKind::Object, value, &finding.parts(value, &places)));
             }
-            Op::Call { arguments, .. } => {
+            Op::Call { arguments, .. } | Op::CallDynamic { arguments, .. } => {
                 if let Some(event) = places.event[value.index()] {
                     let arguments = body.operands(arguments);
                     found.extend(finding.meeting(MeetingKind::Arguments(event), value, arguments));

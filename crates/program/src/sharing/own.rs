@@ -1,6 +1,7 @@
 //! Tasks that keep to themselves: each process has an object of its own and touches its fields through `this` alone.
 
 use classfile::CallKind;
+use location::MethodName;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -112,8 +113,46 @@ impl<'s> Sharings<'s> {
                     && entry.objects.len() == 1
                     && !is_made_in_loop
                     && !self.program.is_lambda(self.program.method_name(method));
-                seen.insert((method, register)) && is_each_once && !is_one_for_all
+                seen.insert((method, register))
+                    && is_each_once
+                    && !is_one_for_all
+                    && self.is_started_once(entry, method, register)
             })
+    }
+
+    /// Whether the method that makes a task gives it to one thread, or starts it itself, once each time that it is made.
+    fn is_started_once(self, entry: &Entry, method: MethodId, register: u32) -> bool {
+        let Some(outline) = self.outlines.get(method) else { return false };
+        let is_it = |argument: &Argument| {
+            argument
+                .objects
+                .iter()
+                .any(|object| matches!(object, Object::New { register: made, .. } if *made == register))
+        };
+        let (mut made, mut given) = (None, Vec::new());
+        for (index, event) in outline.events.iter().enumerate() {
+            let Action::Call { method: called, arguments, .. } = &event.action else { continue };
+            let at = At { method, event: EventId(index as u32) };
+            if called.name == self.program.roots.constructor && arguments.first().is_some_and(is_it) {
+                made = Some(event.block as usize);
+            } else if arguments.iter().any(is_it)
+                && (self.is_thread_made(*called) || entry.sites.iter().any(|site| site.at == at))
+            {
+                given.push(event.block as usize);
+            }
+        }
+        match (made, given.as_slice()) {
+            (_, []) => true,
+            (Some(made), [given]) => !outline.comes_back(*given, made),
+            _ => false,
+        }
+    }
+
+    /// Whether a call is of a constructor of a thread.
+    fn is_thread_made(self, called: MethodName) -> bool {
+        let thread = self.program.names.class("java/lang/Thread");
+        called.name == self.program.roots.constructor
+            && (called.class == thread || self.program.is_subtype(called.class, thread))
     }
 
     /// The parameters by which each process has what a lambda captured for itself.
@@ -214,7 +253,7 @@ impl<'s> Sharings<'s> {
     }
 
     /// Whether a lambda is given to one call alone, once each time that it is made, and started by that once.
-    fn is_run_once(self, lambda: At, entry: &Entry) -> bool {
+    pub(crate) fn is_run_once(self, lambda: At, entry: &Entry) -> bool {
         let Some(outline) = self.outlines.get(lambda.method) else { return false };
         let has = |argument: &Argument| argument.objects.contains(&Object::Event(lambda.event));
         let mut uses = Vec::new();
@@ -230,9 +269,7 @@ impl<'s> Sharings<'s> {
         }
         let [(used, called)] = uses.as_slice() else { return false };
         let block = |event: EventId| outline.events[event.index()].block as usize;
-        let thread = self.program.names.class("java/lang/Thread");
-        let is_thread = self.program.names.text(called.name) == "<init>"
-            && (called.class == thread || self.program.is_subtype(called.class, thread));
+        let is_thread = self.is_thread_made(*called);
         let is_started_once = |site: &StartSite| {
             // A parallel stream runs the function for many elements, all with what it captured once.
             is_thread

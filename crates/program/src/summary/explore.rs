@@ -1,12 +1,14 @@
 //! Where two values that a method deals with come together, followed into callees; on demand.
 
+use location::MethodName;
+
 use super::compose::{Compose, Composing};
 use super::influences::{Gathering, Sets};
 use super::{AccessId, Influences, Root, Spot, Summaries, Summary};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::model::{Access, Product, Returns, State};
-use crate::outline::{Action, Argument, EventId, MeetingKind, Member, SectionSet, Start, meetings};
+use crate::outline::{Action, Argument, EventId, MeetingKind, Member, Object, Outline, SectionSet, Start, meetings};
 use crate::variable::Variable;
 
 /// Calls further down than this are not asked.
@@ -87,6 +89,9 @@ impl Asking<'_> {
             let spot = Spot { method: name, pc: meeting.pc, line: meeting.line };
             match meeting.kind {
                 MeetingKind::Arguments(event) => {
+                    if let Action::Lambda { method, .. } = &outline.events[event.index()].action {
+                        return self.in_function(outline, event, *method, &sides, first, second, summary, depth);
+                    }
                     let sides = with_contents(&composing, event, sides);
                     self.in_call(&composing, event, &sides, first, second, summary, spot, depth)
                 }
@@ -150,6 +155,48 @@ impl Asking<'_> {
             found.extend(same.map(|(other, _)| (root(one), root(other))));
         }
         found
+    }
+
+    /// Where the code of a lambda brings together what it has captured, or one such value and what it reads itself.
+    #[allow(clippy::too_many_arguments, reason = "one lambda has that many sides")]
+    fn in_function(
+        &self,
+        outline: &Outline,
+        lambda: EventId,
+        code: MethodName,
+        sides: &[Influences],
+        first: Root,
+        second: Root,
+        summary: &Summary,
+        depth: usize,
+    ) -> Option<Met> {
+        // What runs it has read what it reads.
+        let is_run_by = |event: EventId| match &outline.events[event.index()].action {
+            Action::Call { arguments, .. } => {
+                arguments.iter().any(|argument| argument.objects.contains(&Object::Event(lambda)))
+            }
+            _ => false,
+        };
+        let targets = self.calls.lambda_targets(self.program, code);
+        targets.known().iter().filter(|_| depth > 0).find_map(|target| {
+            let callee = self.summaries.summary(*target)?;
+            let roots = |root: Root| -> Vec<Root> {
+                let has = |side: &Influences| side.iter().any(|influence| influence.root == root);
+                let captured = (0..sides.len()).filter(|side| has(&sides[*side]));
+                let own = match root {
+                    Root::Access(access) if is_run_by(summary.accesses[access.index()].event) => {
+                        in_callee(summary, callee, access).map(Root::Access)
+                    }
+                    _ => None,
+                };
+                captured.map(|side| Root::Parameter(side as u16)).chain(own).collect()
+            };
+            let (first, second) = (roots(first), roots(second));
+            let mut pairs = first.iter().flat_map(|a| second.iter().map(move |b| (*a, *b)));
+            // Both from inside is its own business.
+            let is_new = |a: Root, b: Root| a != b && [a, b].iter().any(|root| matches!(root, Root::Parameter(_)));
+            pairs.find_map(|(a, b)| is_new(a, b).then(|| self.meeting(*target, a, b, depth - 1)).flatten())
+        })
     }
 
     #[allow(clippy::too_many_arguments, reason = "one call has that many sides")]
@@ -243,7 +290,7 @@ impl Asking<'_> {
     fn compares(
         &self,
         composing: &Composing<'_, '_>,
-        method: location::MethodName,
+        method: MethodName,
         arguments: &[Argument],
         first: &[usize],
         second: &[usize],
@@ -259,7 +306,7 @@ impl Asking<'_> {
     fn is_computation(
         &self,
         composing: &Composing<'_, '_>,
-        method: location::MethodName,
+        method: MethodName,
         arguments: &[Argument],
         first: &[usize],
         second: &[usize],
