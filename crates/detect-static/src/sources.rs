@@ -1,7 +1,8 @@
 //! Where values of a method come from, by way of what it calls, and what it returns where.
 
+use program::Program;
 use program::ir::{Body, Constant, Op};
-use program::outline::{Action, EventId, Origin, Outline, Sources};
+use program::outline::{Action, EventId, Member, Origin, Outline, Sources};
 
 /// Whether a value may come from an event, by way of calls that were given it.
 pub(crate) fn comes_by_calls(outline: &Outline, sources: &Sources, wanted: EventId) -> bool {
@@ -45,4 +46,17 @@ pub(crate) fn returned(body: &Body) -> Vec<(usize, Option<i32>)> {
         }
     }
     returned
+}
+
+/// Whether an event happens only if assertions are on.
+pub(crate) fn is_asserted(program: &Program, outline: &Outline, event: EventId) -> bool {
+    let is_switch = |origin: Origin| match origin {
+        Origin::Event(event) => matches!(&outline.events[event.index()].action,
+            Action::Read { member: Member::Static(field), .. } if program.names.text(field.name) == "$assertionsDisabled"),
+        Origin::Parameter(_) => false,
+    };
+    outline.events[event.index()].control.iter().any(|condition| {
+        let sources = &outline.conditions[*condition as usize].sources;
+        !sources.is_empty() && sources.iter().all(|source| is_switch(source.origin))
+    })
 }

@@ -13,8 +13,8 @@ use super::paper::left;
 use super::rules::is_known;
 use super::views::{Item, Pair, common};
 use crate::brackets;
-use crate::sources::comes_by_calls;
-use crate::stale_values::{is_by_habit, is_tool};
+use crate::sources::{comes_by_calls, is_asserted};
+use crate::stale_values::{is_by_habit, is_old, is_tool};
 use crate::threads::{is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
@@ -67,12 +67,30 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> boo
             .zip(variable)
             .is_some_and(|((summary, accesses), variable)| is_little(whole, method, summary, accesses, variable))
     };
+    // An old container that nobody takes a lock of his own for to take something out.
+    let is_old = || match variable {
+        Some(Variable::Held(field)) => is_old(whole.program, field) && !is_locked_besides(whole, stale.writer),
+        _ => false,
+    };
+    // What is only asked if assertions are on does nothing in a program that works.
+    let is_asserted = || match (whole.summaries.outline(method), read) {
+        (Some(outline), Some(read)) => is_asserted(whole.program, outline, read.event),
+        _ => false,
+    };
     (stale.how == How::Refused
         || matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field))
         || is_glance()
         || is_caught()
-        || whole.is_large() && is_little())
+        || whole.is_large() && (is_old() || is_asserted() || is_little()))
         && whole.has_unknown_threads(method)
+}
+
+/// Whether a lock other than the container's own is held at a place.
+fn is_locked_besides(whole: &Whole<'_>, place: Place) -> bool {
+    whole.summaries.summary(place.method).is_some_and(|summary| {
+        let access = &summary.accesses[place.access.index()];
+        access.held.iter().any(|section| summary.sections[section].spot != access.spot)
+    })
 }
 
 /// The same in large programs: a tool, two methods of others, or something that may keep others out, of which nothing more

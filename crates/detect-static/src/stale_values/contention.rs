@@ -192,16 +192,20 @@ fn is_merely_assumed(whole: &Whole<'_>, variable: Variable, sharing: Sharing) ->
 /// Whether a field holds a container that locks by itself only because old ones all did, in an object that does nothing
 /// else for threads.
 pub(crate) fn is_by_habit(program: &Program, field: FieldId) -> bool {
-    let declared = program.field(field);
     let class = program.class_of_field(field);
-    !declared.access.is_static()
-        && LEGACY.contains(&program.names.text(declared.descriptor))
+    is_old(program, field)
         && !program.is_marked(class, Mark::ThreadSafe)
         && !program.methods_of(class).any(|method| program.may_lock(method))
         && !program.fields_of(class).any(|field| {
             let field = program.field(field);
             field.access.is_volatile() || program.names.text(field.descriptor).starts_with("Ljava/util/concurrent/")
         })
+}
+
+/// Whether a field of an object holds a container that locks by itself because old ones all did.
+pub(crate) fn is_old(program: &Program, field: FieldId) -> bool {
+    let declared = program.field(field);
+    !declared.access.is_static() && LEGACY.contains(&program.names.text(declared.descriptor))
 }
 
 /// Whether a field of an object holds an old container or buffer that is there to work with, as a rule for one thread: a

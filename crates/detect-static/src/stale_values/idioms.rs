@@ -2,12 +2,13 @@
 
 use program::Variable;
 use program::model::State;
-use program::outline::{Action, Member, NameStep, Origin};
+use program::outline::{Member, NameStep, Origin};
 use program::summary::{Access, AccessId, Influences, Root};
 
 use super::rules::{Looking, Stale, Use};
 use super::validated::is_made_of;
 use super::way::Way;
+use crate::sources::is_asserted;
 use crate::words::called_at;
 
 pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
@@ -50,18 +51,9 @@ pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {
 impl Looking<'_> {
     /// `assert !queue.contains(task);`: what is asked only if assertions are on decides nothing in a program that works.
     fn is_asserted(&self, stale: &Stale) -> bool {
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        let names = &self.whole.program.names;
-        let is_switch = |origin: Origin| match origin {
-            Origin::Event(event) => matches!(&outline.events[event.index()].action,
-                Action::Read { member: Member::Static(field), .. } if names.text(field.name) == "$assertionsDisabled"),
-            Origin::Parameter(_) => false,
-        };
+        let outline = self.whole.summaries.outline(self.method);
         stale.how == Use::Decides
-            && outline.events[self.access(stale.read).event.index()].control.iter().any(|condition| {
-                let sources = &outline.conditions[*condition as usize].sources;
-                !sources.is_empty() && sources.iter().all(|source| is_switch(source.origin))
-            })
+            && outline.is_some_and(|outline| is_asserted(self.whole.program, outline, self.access(stale.read).event))
     }
 
     /// `while (open.get() > 0) { job = jobs.poll(); if (job != null) { ..; open.decrementAndGet(); } }`: one step for
