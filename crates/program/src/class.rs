@@ -140,11 +140,6 @@ impl Program {
         self.checked.classes
     }
 
-    /// Whether all classes that are checked come from archives.
-    pub fn is_archived(&self) -> bool {
-        self.class_count() > 0 && self.classes.iter().take(self.class_count()).all(|entry| entry.path.contains("!/"))
-    }
-
     /// How many methods are checked. A table by [`MethodId::index`] needs [`Program::known_method_count`] places.
     pub fn method_count(&self) -> usize {
         self.checked.methods

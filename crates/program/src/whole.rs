@@ -36,15 +36,14 @@ pub struct Settings {
     /// Tell of every value that is used after its section, not only of those that do harm.
     pub strict: bool,
     /// From how many classes on code is large: little of it is made for threads, and what others call says less of threads
-    /// that meet. If nothing is said, [`LARGE`], and fewer in archives or if no `main` starts threads.
+    /// that meet. If nothing is said, [`LARGE`], and fewer if no `main` starts threads.
     pub large: Option<usize>,
 }
 
 /// Programs of this many classes are large.
 pub const LARGE: usize = 64;
 
-/// So are archives of this many, and libraries, of this many classes or in archives: what has no `main` that starts threads is
-/// for others to call.
+/// So are libraries of this many: what has no `main` that starts threads is for others to call.
 const LARGE_LIBRARY: usize = 24;
 
 /// Callers of what may stand out are summarised so many calls up.
@@ -93,11 +92,10 @@ impl<'p> Ground<'p> {
     /// Whether there are many classes.
     pub fn is_large(&self) -> bool {
         let is_library = || {
-            let is_archived = self.program.is_archived();
-            let is_of_some = self.program.class_count() >= LARGE_LIBRARY;
             self.settings.large.is_none()
+                && self.program.class_count() >= LARGE_LIBRARY
                 && self.settings.world != World::Closed
-                && (is_of_some && is_archived || (is_of_some || is_archived) && !self.threads().has_closed)
+                && !self.threads().has_closed
         };
         self.has_many() || is_library()
     }
