@@ -112,8 +112,10 @@ impl Looking<'_> {
         let around = &self.summary.sections[section];
         let Some(variable) = self.variable(read).filter(|_| around.kind != LockKind::Own) else { return false };
         let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
+        // Of a large program threads hardly tell who has an object, and this is asked of every glance.
+        let cover = if self.whole.is_narrow() { self.whole.cover() } else { self.cover() };
         Relation::of_found(self.summary, read, &held)
-            .is_some_and(|relation| self.cover().covers(&self.whole.variables, variable, &relation))
+            .is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
     }
 
     /// Whether the callers have given the lock that is held over both, together with the object: which lock goes with which
