@@ -271,7 +271,12 @@ pub(crate) fn at_once(whole: &Whole<'_>, object: &str, summary: &Summary, read: 
     let (Some(look), Some(act)) = (operation(whole, &read.spot), operation(whole, &write.spot)) else {
         return format!("do both in one operation of `{object}`, or guard all uses by a lock");
     };
-    if write.member == Member::State(State::Value) {
+    // A number that is kept in several pieces can be asked or changed, and not both.
+    let is_number = write.member == Member::State(State::Value);
+    if is_number && (look == "sum" || matches!(act, "add" | "increment" | "decrement" | "reset")) {
+        return format!("guard all uses of `{object}` by a lock, or take an atomic number with `updateAndGet`");
+    }
+    if is_number {
         return format!("do both in one step, by `updateAndGet` or a loop with `compareAndSet` on `{object}`");
     }
     let instead = match (look, act) {
