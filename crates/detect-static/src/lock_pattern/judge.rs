@@ -19,6 +19,7 @@ use super::local::Locals;
 use super::receiver::is_one_object;
 use super::relation::{Relations, is_far};
 use super::sources::Sources;
+use super::standing::may_stand_out;
 use super::state::Holder;
 use super::summary::Via;
 use super::ties::{Registers, Ties};
@@ -32,11 +33,13 @@ pub(super) struct Judgement {
     pub(super) is_style: bool,
     /// The sections have little to do with each other: not told where threads that nobody sees must meet.
     pub(super) is_weak: bool,
+    /// Told even of a large program. Known after the second look.
+    pub(super) stands_out: bool,
     /// What the witness guards: `pkg.Foo.field`.
     pub(super) variables: BTreeSet<String>,
     /// Those of them that nothing keeps other threads from writing in between, and who writes them.
     pub(super) open: Vec<(Variable, Vec<MethodId>)>,
-    /// Where another thread writes one of these.
+    /// Where another thread writes one of these, if it can be shown. Known after the second look.
     pub(super) interference: Option<(Place, String)>,
 }
 
@@ -53,10 +56,10 @@ pub(super) fn look<'a>(analysis: &'a Analysis<'a>, ground: &Ground<'_>, options:
     if options.lock_pattern.paper {
         return Looked { analysis, candidates: Vec::new(), relations: None };
     }
-    let mut possible = possible(analysis);
-    if !options.notes {
-        possible.retain(|candidate| !is_far(candidate.witness));
-    }
+    let is_narrow = ground.is_narrow() && !options.lock_pattern.variant;
+    let possible = possible(analysis, |witness| {
+        options.notes || !is_far(witness) && (!is_narrow || may_stand_out(analysis, witness))
+    });
     let relations = Relations::of(analysis, ground, &possible, options.notes);
     let judge = |candidate: Candidate<'a>| relations.judge(&candidate).map(|judgement| (candidate, judgement));
     let candidates = possible.into_par_iter().filter_map(judge).collect();
@@ -68,7 +71,9 @@ pub(super) fn findings(looked: Looked<'_>, ground: &Ground<'_>, options: &Option
     let chosen: Vec<(&Witness, Judgement)> = if let Some(relations) = relations {
         let judged = judged(candidates, relations, ground);
         let ranked = judged.into_par_iter().filter_map(|(witness, judgement)| {
-            let is_doubtful = judgement.is_weak && ground.threads().is_from_outside(witness.method);
+            let is_little = judgement.is_weak && ground.threads().is_from_outside(witness.method);
+            let is_hidden = || ground.is_large() && ground.has_unknown_threads(witness.method) && !judgement.stands_out;
+            let is_doubtful = is_little || !options.lock_pattern.variant && is_hidden();
             let is_told = (options.notes || !is_doubtful) && may_happen(ground, witness, &judgement);
             is_told.then_some((witness, Judgement { is_style: judgement.is_style || is_doubtful, ..judgement }))
         });
@@ -134,7 +139,7 @@ fn judged<'a>(
     let again = |(candidate, first): (Candidate<'a>, Judgement)| {
         let second = relations.judge(&candidate)?;
         let (is_style, is_weak) = (first.is_style || second.is_style, first.is_weak || second.is_weak);
-        Some((candidate.witness, Judgement { is_style, is_weak, ..first }))
+        Some((candidate.witness, Judgement { is_style, is_weak, ..second }))
     };
     let mut order: Vec<(&Witness, Judgement)> = candidates.into_par_iter().filter_map(again).collect();
     // Errors before what is weak, and that before style; the nearest context first; of several first places the earliest.
@@ -258,9 +263,10 @@ fn may_be_context(analysis: &Analysis<'_>, sources: &mut Sources<'_>, witness: &
 }
 
 /// Leaves out pairs that no run goes through, locks that only one thread knows, and takings with nothing in common.
-fn possible<'a>(analysis: &'a Analysis<'_>) -> Vec<Candidate<'a>> {
+fn possible<'a>(analysis: &'a Analysis<'_>, is_wanted: impl Fn(&Witness) -> bool) -> Vec<Candidate<'a>> {
     let program = analysis.program;
-    let witnesses = nearest(analysis);
+    let mut witnesses = nearest(analysis);
+    witnesses.retain(|witness| is_wanted(witness));
     let mut by_method: FxHashMap<MethodId, Vec<usize>> = FxHashMap::default();
     for (number, witness) in witnesses.iter().enumerate() {
         by_method.entry(witness.method).or_default().push(number);

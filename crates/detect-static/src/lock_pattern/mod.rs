@@ -21,6 +21,7 @@ mod local;
 mod name;
 #[cfg(test)]
 mod oracle;
+mod others;
 mod owner;
 mod prepare;
 mod protection;
@@ -32,6 +33,7 @@ mod rules;
 mod sides;
 mod skeleton;
 mod sources;
+mod standing;
 mod state;
 mod stores;
 mod summary;

@@ -25,14 +25,16 @@ impl Relations<'_> {
         }
         let held = self.held_over(witness, sides);
         let access = self.touch(sides, variable)?;
-        let covers = |relation: Option<Relation>| {
-            relation.is_some_and(|relation| self.cover().covers(&self.variables, variable, &relation))
-        };
         let own: Vec<&HeldLock> = held.iter().filter(|held| self.is_of_owner(&access.base, &held.name)).collect();
-        if own.iter().any(|held| covers(Relation::between(&access.base, held))) {
+        // All of them are held, so that it is enough for others to hold one.
+        let cover = |relations: Vec<Relation>| self.cover().cover_together(&self.variables, variable, &relations);
+        if cover(own.iter().filter_map(|held| Relation::between(&access.base, held)).collect())
+            || self.cover().is_covered_outside(&self.variables, variable, witness.pair.method, access)
+        {
             return Some(Protection::Whole);
         }
-        own.iter().any(|held| covers(Relation::of_found(sides.summary, access, held))).then_some(Protection::ByKey)
+        let found = |held: &&HeldLock| Relation::of_found(sides.summary, access, held);
+        own.iter().filter_map(found).any(|relation| cover(vec![relation])).then_some(Protection::ByKey)
     }
 
     /// Whether all who write it hold a lock that is held over both sections, by its name: what it was made for, others may
@@ -47,7 +49,7 @@ impl Relations<'_> {
     }
 
     /// The locks that are held over both sections.
-    fn held_over(&self, witness: &Witness, sides: &Sides<'_>) -> Vec<HeldLock> {
+    pub(super) fn held_over(&self, witness: &Witness, sides: &Sides<'_>) -> Vec<HeldLock> {
         let over = |section: usize| sides.summary.sections[section].inside;
         let around = SectionSet(over(sides.first).0 & over(sides.second).0);
         let mut held = self.cover().also_named(witness.pair.method, locks(sides.summary, around));
@@ -57,7 +59,7 @@ impl Relations<'_> {
     }
 
     /// An access of the variable in one of the sections.
-    fn touch<'s>(&self, sides: &Sides<'s>, variable: Variable) -> Option<&'s Access> {
+    pub(super) fn touch<'s>(&self, sides: &Sides<'s>, variable: Variable) -> Option<&'s Access> {
         let mut accesses = sides.accesses(sides.first).chain(sides.accesses(sides.second));
         let touches = |access: &Access| Variable::of(self.analysis.program, access) == Some(variable);
         accesses.find(|(_, access)| touches(access)).map(|(_, access)| access)

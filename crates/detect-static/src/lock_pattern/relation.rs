@@ -8,7 +8,7 @@ use location::Site;
 use program::model;
 use program::outline::{Action, Member, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
-use program::{Cover, FieldId, Ground, MethodId, Variable, Variables};
+use program::{Cover, FieldId, Ground, MethodId, Step, Variable, Variables};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
@@ -120,7 +120,7 @@ impl<'r> Relations<'r> {
 
     /// What a pair is about, as far as its own methods show.
     fn look(&self, candidate: &Candidate<'_>) -> Option<Look> {
-        let sides = self.sides(candidate.witness)?;
+        let Some(sides) = self.sides(candidate.witness) else { return self.look_at_lock(candidate.witness) };
         let stakes = self.stakes(candidate, &sides);
         let mut look = Look::default();
         look.fields.extend(stakes.variables.iter().map(|variable| variable.field()));
@@ -141,22 +141,40 @@ impl<'r> Relations<'r> {
         Some(look)
     }
 
+    /// The same of an object that synchronizes itself, in a field whose type does not tell: whoever sets the field shows
+    /// that its calls are sections, so that a closer look is needed.
+    fn look_at_lock(&self, witness: &Witness) -> Option<Look> {
+        let program = self.analysis.program;
+        let lock = Some(&witness.lock).filter(|_| is_own_step(self.analysis, witness))?;
+        let of_root = match lock.root {
+            program::Root::Static(field) => program.resolve_field(field),
+            _ => None,
+        };
+        let of_steps = lock.steps.iter().filter_map(|step| match step {
+            Step::Field(field) => program.resolve_field(*field),
+            _ => None,
+        });
+        let fields: Vec<FieldId> = of_root.into_iter().chain(of_steps).collect();
+        Some(Look { holders: fields.clone(), is_kept: !fields.is_empty(), fields })
+    }
+
     /// What is to be said of a pair; `None` if nothing.
     pub(super) fn judge(&self, candidate: &Candidate<'_>) -> Option<Judgement> {
         let program = self.analysis.program;
         let witness = candidate.witness;
+        // Which key it is for, the pattern does not tell.
+        if self.is_by_key(witness) {
+            return None;
+        }
         let Some(sides) = self.sides(witness) else {
-            let is_told = self.tells_style && !self.is_by_key(witness);
-            return is_told.then(|| Judgement { is_style: true, ..Judgement::default() });
+            return self.tells_style.then(|| Judgement { is_style: true, ..Judgement::default() });
         };
         let mut stakes = self.stakes(candidate, &sides);
         if stakes.is_empty() && self.writes_parts(witness, &sides) {
             stakes.variables.extend(self.together(witness, &sides));
             stakes.is_weak = is_below(witness);
         }
-        if stakes.is_empty() && (!self.tells_style || self.is_by_key(witness))
-            || self.is_held_by_callers(witness, &sides)
-        {
+        if stakes.is_empty() && !self.tells_style || self.is_held_by_callers(witness, &sides) {
             return None;
         }
         let changed = stakes
@@ -168,7 +186,7 @@ impl<'r> Relations<'r> {
         let mut is_open = |variable: &Variable| {
             let protection = self.protection(witness, &sides, *variable);
             is_by_key |= protection == Some(Protection::ByKey);
-            protection.is_none()
+            protection.is_none() && !self.only_leave(witness, &sides, *variable)
         };
         let open: Vec<Variable> = changed.filter(&mut is_open).collect();
         // Threads with other keys need the witness, which is neither wrong nor style.
@@ -180,15 +198,19 @@ impl<'r> Relations<'r> {
         if is_style && !self.tells_style {
             return None;
         }
-        let interference = open.iter().find_map(|variable| self.interference(&sides, *variable));
         let is_own = is_own_step(self.analysis, witness);
         let is_by_name = is_own && open.iter().all(|variable| self.is_covered_by_name(witness, &sides, *variable));
+        let is_last = self.ground.is_some();
         Some(Judgement {
             is_style,
             is_weak: stakes.is_weak || is_by_name && !stakes.has_unnamed || is_in_shared_half(self.analysis, witness),
             variables: stakes.variables.iter().map(|variable| variable.readable(program)).collect(),
+            stands_out: is_last && self.stands_out(witness, &sides, &open),
+            interference: open
+                .iter()
+                .filter(|_| is_last)
+                .find_map(|variable| self.interference(witness, &sides, *variable)),
             open: open.into_iter().map(|variable| (variable, self.writers(variable))).collect(),
-            interference,
         })
     }
 
@@ -388,16 +410,24 @@ impl<'r> Relations<'r> {
         held.iter().any(|held| held.kind == lock.kind && held.name.same(&lock.lock))
     }
 
-    /// A write of the variable, best one that is in neither section.
-    fn interference(&self, sides: &Sides<'_>, variable: Variable) -> Option<(location::Place, String)> {
+    /// A write of the variable, best one that what is held over both sections does not keep out, and that is in neither.
+    fn interference(
+        &self,
+        witness: &Witness,
+        sides: &Sides<'_>,
+        variable: Variable,
+    ) -> Option<(location::Place, String)> {
         let program = self.analysis.program;
         let own: Vec<Spot> =
             sides.accesses(sides.first).chain(sides.accesses(sides.second)).map(|(_, access)| access.spot).collect();
-        let spots = self.variables.writers(variable).iter().filter_map(|place| {
+        let spot_of = |place: &program::Place| {
             let summary = self.summaries.summary(place.method)?;
             Some(summary.accesses.get(place.access.index())?.spot)
-        });
-        let spots: Vec<Spot> = spots.collect();
+        };
+        let writers = self.variables.writers(variable);
+        let mut left_out = self.left_out(witness, sides, variable);
+        left_out.sort_by_key(|place| !self.is_blind(place));
+        let spots: Vec<Spot> = left_out.into_iter().chain(writers).filter_map(spot_of).collect();
         let spot = spots.iter().find(|spot| !own.contains(spot)).or(spots.first())?;
         let file = program.class(spot.method.class).and_then(|class| program.header(class).source_file);
         let site = Site { method: spot.method, pc: spot.pc, file, line: spot.line };

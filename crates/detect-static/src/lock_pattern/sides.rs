@@ -45,7 +45,7 @@ impl<'s> Sides<'s> {
 
     /// Whether an influence comes from a read in the first section; in a loop, of an earlier round, unless each round takes
     /// out what it finds, and whether there was something decides about the next.
-    fn is_from_first(&self, influence: &Influence) -> bool {
+    pub(super) fn is_from_first(&self, influence: &Influence) -> bool {
         let Some(id) = read(influence) else { return false };
         let access = &self.summary.accesses[id.index()];
         let is_next_round = || influence.ended.contains(self.first) && !self.is_taken_out(id);
