@@ -283,7 +283,8 @@ impl Whole<'_> {
                 Op::Call { arguments, .. } if instruction.pc == user.pc => body.operands(arguments).first().copied(),
                 _ => None,
             });
-            is_object && list.is_some_and(|list| self.has_each_once(*maker, &body, list))
+            let is_distinct = |list| is_object && self.has_each_once(*maker, &body, list);
+            list.is_some_and(|list| self.is_all_of_enum(&body, list) || is_distinct(list))
         };
         // Of a map, the keys are all different, and what stands under them need not be.
         let is_of_set = match (text(called.class.0), text(called.name)) {
@@ -324,7 +325,9 @@ impl Whole<'_> {
             && text(made.name) == "iterator"
             && is_repeated(next)
             && !is_repeated(iterator)
-            && (is_set(text(made.class.0)) || is_object && self.has_each_once(method, body, container))
+            && (is_set(text(made.class.0))
+                || self.is_all_of_enum(body, container)
+                || is_object && self.has_each_once(method, body, container))
     }
 
     /// What a value is; `is_moved` tells whether the code that uses it comes by a block each time.
@@ -357,7 +360,7 @@ impl Whole<'_> {
             // Names and numbers that are listed may be listed twice.
             Op::ArrayLoad { array, index, .. } => match element(array, index) {
                 Some(element) => return Some(element),
-                None => is_object && varies(index),
+                None => (is_object || self.is_all_of_enum(body, array)) && varies(index),
             },
             Op::CallDynamic { dynamic, arguments } => {
                 body.dynamic(dynamic).lambda.is_none() && body.operands(arguments).iter().any(|part| varies(*part))

@@ -38,6 +38,21 @@ impl Ground<'_> {
         self.is_distinct(method, body, value, MAX_DEPTH)
     }
 
+    /// Whether a value is all constants of an enum, each of them once: the array, or a list or stream of it.
+    pub(crate) fn is_all_of_enum(&self, body: &Body, value: Value) -> bool {
+        let Op::Call { kind: CallKind::Static, method, arguments } = *body.op(body.without_casts(value)) else {
+            return false;
+        };
+        let is_enum = |class| self.program.header(class).access.is_enum();
+        match (self.program.names.text(method.name), body.operands(arguments)) {
+            ("values", []) => self.program.class(method.class).is_some_and(is_enum),
+            ("of" | "asList" | "stream", [array]) => {
+                self.program.names.text(method.class.0).starts_with("java/util/") && self.is_all_of_enum(body, *array)
+            }
+            _ => false,
+        }
+    }
+
     fn is_distinct(&self, method: MethodId, body: &Body, value: Value, depth: usize) -> bool {
         let value = body.without_casts(value);
         match *body.op(value) {

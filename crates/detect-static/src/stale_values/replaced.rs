@@ -305,7 +305,7 @@ impl Looking<'_> {
                 && id != read.event
                 && arguments.iter().any(|argument| has(argument, origin))
                 && (new.is_empty() || new.iter().all(|new| arguments.iter().any(|argument| has(argument, *new))))
-                && outline.may_follow(write.event, id)
+                && outline.leads_to(write.event, id, &[read.event])
         })
     }
 

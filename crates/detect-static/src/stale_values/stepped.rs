@@ -106,6 +106,7 @@ impl Looking<'_> {
             && answer.member == step.member
             && answer.base.same(&step.base)
             && self.tells_amount(answer)
+            && !self.looks_inside(answer)
             && step.held.intersection(answer.held).is_empty()
             && !is_step()
             && outline.leads_to(step.event, answer.event, &[]);
@@ -126,6 +127,18 @@ impl Looking<'_> {
     pub(super) fn tells_amount(&self, read: &Access) -> bool {
         read.member != Member::State(State::Contents)
             || matches!(operation(self.whole, &read.spot), Some("size" | "isEmpty"))
+    }
+
+    /// Whether a call that asks how much there is goes over what there is, too: what it yields is no amount.
+    fn looks_inside(&self, answer: &Access) -> bool {
+        self.summary.accesses.iter().any(|look| {
+            look.event == answer.event
+                && look.spot != answer.spot
+                && !look.is_write
+                && look.member == answer.member
+                && look.base.same(&answer.base)
+                && !self.tells_amount(look)
+        })
     }
 
     /// Whether an answer says, by being one very value, that something is done which is not to be done twice. What asks
