@@ -122,7 +122,11 @@ fn options(args: &CheckArgs) -> Options {
     if patterns.paper {
         settings.call_graph = CallGraph::Hierarchy;
     }
-    let lock_pattern = LockPatternOptions { paper: patterns.paper, variant: patterns.lock_pattern_variant };
+    let lock_pattern = LockPatternOptions {
+        paper: patterns.paper,
+        variant: patterns.lock_pattern_variant,
+        is_asked: args.detectors.iter().any(|name| name == "lock-pattern"),
+    };
     Options { settings, lock_pattern, notes: patterns.notes }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use classfile::ClassSource;
-use detect_static::{DETECTORS, Detector, check_with, suspect};
+use detect_static::{DETECTORS, Detector, LockPatternOptions, Options, check_with, suspect};
 use finding::Finding;
 use fixture::{Fixture, cache, class_files, compile, programs, test_jdk, workspace};
 use program::{Known, LARGE, Program, Settings};
@@ -14,6 +14,12 @@ fn detectors() -> Vec<&'static Detector> {
 
 fn settings() -> Settings {
     Settings { large: Some(0), ..Settings::default() }
+}
+
+/// With all that large programs are told, should somebody ask.
+fn asked() -> Options {
+    let lock_pattern = LockPatternOptions { is_asked: true, ..LockPatternOptions::default() };
+    Options { settings: settings(), lock_pattern, ..Options::default() }
 }
 
 fn load(classes: &Path) -> Program {
@@ -27,8 +33,24 @@ fn findings_are_those_that_the_fixtures_mark() {
         let program = load(&compiled.classes);
         assert_eq!(program.skipped(), [], "{}", compiled.describe());
         assert!(program.class_count() < LARGE, "{} is large by itself", compiled.describe());
-        check_with(&program, &detectors(), settings()).findings
+        check_with(&program, &detectors(), asked()).findings
     });
+}
+
+/// Too few of them are mistakes in large programs, so that somebody has to ask for them.
+#[test]
+fn lock_pattern_is_told_of_large_programs_if_it_is_asked_for() {
+    let jdk = test_jdk().unwrap();
+    let fixtures = Fixture::all(&workspace().join("fixtures/large")).unwrap();
+    let has_pattern = |finding: &&Finding| finding.detectors.contains(&"lock-pattern");
+    let count = |findings: Vec<Finding>| findings.iter().filter(has_pattern).count();
+    let mut told = 0;
+    for compiled in compile(&fixtures, &jdk, &cache()).unwrap() {
+        let program = load(&compiled.classes);
+        told += count(check_with(&program, &detectors(), asked()).findings);
+        assert_eq!(count(check_with(&program, &detectors(), settings()).findings), 0, "{}", compiled.describe());
+    }
+    assert!(told > 0);
 }
 
 /// Fixtures of which more is told than if everything were summarised: which fields hand objects on is found with the first
@@ -54,8 +76,8 @@ fn what_is_ruled_out_beforehand_is_not_told() {
             };
             findings.iter().map(name).collect()
         };
-        let narrow = names(check_with(&program, &detectors(), settings()).findings);
-        let whole = names(suspect(&program, &detectors(), settings()).checked.findings);
+        let narrow = names(check_with(&program, &detectors(), asked()).findings);
+        let whole = names(suspect(&program, &detectors(), asked()).checked.findings);
         told += whole.len();
         let is_more = TOLD_MORE.contains(&compiled.fixture.name.as_str());
         if (narrow != whole) != is_more {

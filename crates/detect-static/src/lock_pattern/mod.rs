@@ -14,6 +14,7 @@
 
 mod analysis;
 mod around;
+mod culprits;
 mod explain;
 mod feasible;
 mod judge;
@@ -60,13 +61,20 @@ pub struct Options {
     pub paper: bool,
     /// Any two locks that are taken one after the other, not only one lock twice.
     pub variant: bool,
+    /// Tell of large programs, too, what stands out there: somebody asks for this detector by its name.
+    pub is_asked: bool,
 }
 
 fn check(ground: &Ground<'_>, options: &crate::Options, beside: Beside<'_>) -> Checked {
     let program = ground.program;
+    let Options { paper, variant, is_asked } = options.lock_pattern;
+    if ground.is_narrow() && !(options.notes || paper || variant || is_asked) {
+        beside();
+        return Checked::default();
+    }
     let skeletons = Skeletons::of(ground, options.lock_pattern);
     // Threads are asked for wherever there may be something to tell; most of the way to them is for one core.
-    let needs_threads = !options.lock_pattern.paper && program.methods().any(|method| program.may_lock(method));
+    let needs_threads = !paper && program.methods().any(|method| program.may_lock(method));
     let analysis = OnceLock::new();
     let (looked, ()) = rayon::join(
         || judge::look(analysis.get_or_init(|| Analysis::of(ground, options.lock_pattern, skeletons)), ground, options),

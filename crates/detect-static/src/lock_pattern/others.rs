@@ -82,6 +82,6 @@ pub(super) fn takes_out(operation: &str) -> bool {
     TAKING.iter().any(|word| operation.starts_with(word))
 }
 
-fn compares(operation: &str) -> bool {
+pub(super) fn compares(operation: &str) -> bool {
     operation.starts_with("compareAnd") || operation.starts_with("weakCompareAnd")
 }

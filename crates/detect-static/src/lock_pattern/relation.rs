@@ -424,11 +424,14 @@ impl<'r> Relations<'r> {
             let summary = self.summaries.summary(place.method)?;
             Some(summary.accesses.get(place.access.index())?.spot)
         };
-        let writers = self.variables.writers(variable);
         let mut left_out = self.left_out(witness, sides, variable);
         left_out.sort_by_key(|place| !self.is_blind(place));
-        let spots: Vec<Spot> = left_out.into_iter().chain(writers).filter_map(spot_of).collect();
-        let spot = spots.iter().find(|spot| !own.contains(spot)).or(spots.first())?;
+        let best = |places: Vec<&program::Place>| {
+            let spots: Vec<Spot> = places.into_iter().filter_map(spot_of).collect();
+            spots.iter().find(|spot| !own.contains(spot)).or(spots.first()).copied()
+        };
+        left_out.extend(self.variables.writers(variable));
+        let spot = best(self.culprits(witness, sides, variable)).or_else(|| best(left_out))?;
         let file = program.class(spot.method.class).and_then(|class| program.header(class).source_file);
         let site = Site { method: spot.method, pc: spot.pc, file, line: spot.line };
         Some((program.names.place(site), variable.readable(program)))

@@ -9,7 +9,7 @@ use program::summary::{Access, Influence, Root};
 
 use super::analysis::{Analysis, Witness};
 use super::judge::is_own_step;
-use super::others::takes_out;
+use super::others::{compares, takes_out};
 use super::relation::Relations;
 use super::sides::Sides;
 
@@ -41,13 +41,35 @@ impl Relations<'_> {
                 && is_of_it(access)
                 && access.value.iter().chain(&access.control).any(is_old)
                 && !self.operation(access).is_some_and(takes_out)
+                && !self.is_of_winner(sides, access, variable)
+        }) && !self.is_found_out(sides, variable)
+    }
+
+    /// Whether a write is done by the one thread alone that has won something else by a comparison: `if (active.get() &&
+    /// closed.compareAndSet(false, true)) active.set(false);`.
+    fn is_of_winner(&self, sides: &Sides<'_>, write: &Access, variable: Variable) -> bool {
+        let is_won = |influence: &Influence| match influence.root {
+            Root::Access(step) => {
+                let step = &sides.summary.accesses[step.index()];
+                Variable::of(self.analysis.program, step) != Some(variable)
+                    && self.operation(step).is_some_and(compares)
+            }
+            Root::Parameter(_) => false,
+        };
+        write.control.iter().any(is_won)
+    }
+
+    /// Whether the method compares and sets the same variable itself: who came in between is found out there.
+    fn is_found_out(&self, sides: &Sides<'_>, variable: Variable) -> bool {
+        sides.summary.accesses.iter().any(|access| {
+            Variable::of(self.analysis.program, access) == Some(variable)
+                && self.operation(access).is_some_and(compares)
         })
     }
 
-    /// Whether some writes of the variable are under what is held over both sections, and others are not that do not look
-    /// first: to compare and set does nothing where the comparison fails, and whoever takes out takes nothing in.
+    /// Whether some writes of the variable are under what is held over both sections, and others come in between.
     fn is_guarded_but_for_some(&self, witness: &Witness, sides: &Sides<'_>, variable: Variable) -> bool {
-        let left_out = self.left_out(witness, sides, variable);
-        left_out.len() < self.variables.writers(variable).len() && left_out.iter().any(|place| self.is_blind(place))
+        self.left_out(witness, sides, variable).len() < self.variables.writers(variable).len()
+            && !self.culprits(witness, sides, variable).is_empty()
     }
 }
