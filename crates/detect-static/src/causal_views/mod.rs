@@ -19,6 +19,7 @@ mod again;
 mod all_locks;
 mod alone;
 mod chain;
+mod each_lock;
 mod explain;
 mod follow;
 mod handed_on;

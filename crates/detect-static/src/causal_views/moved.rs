@@ -85,7 +85,7 @@ fn sums(whole: &Whole<'_>, method: MethodId) -> Vec<(Variable, Joint)> {
 }
 
 /// Where a section makes one value of the elements that it goes over. Asked late: it needs the code.
-fn put_together(whole: &Whole<'_>, sum: &Joint) -> Option<Met> {
+pub(super) fn put_together(whole: &Whole<'_>, sum: &Joint) -> Option<Met> {
     let summary = whole.summaries.summary(sum.method)?;
     let outline = whole.summaries.outline(sum.method)?;
     let access = &summary.accesses[sum.first.index()];
@@ -144,13 +144,6 @@ fn is_run_inside(whole: &Whole<'_>, around: &SummarySection, access: &Access) ->
 /// Whether a read is the end of a stream that makes one number of all elements.
 fn is_total(whole: &Whole<'_>, outline: &Outline, access: &Access) -> bool {
     let names = &whole.program.names;
-    let is_end = |event: EventId| match &outline.events[event.index()].action {
-        Action::Call { method, .. } => {
-            names.text(method.class.0).starts_with("java/util/stream/")
-                && matches!(names.text(method.name), "sum" | "average" | "reduce" | "collect")
-        }
-        _ => false,
-    };
     // A stream of an array is made of it at once.
     let is_stream = || match &outline.events[access.event.index()].action {
         Action::Call { method, .. } => {
@@ -158,11 +151,24 @@ fn is_total(whole: &Whole<'_>, outline: &Outline, access: &Access) -> bool {
         }
         _ => false,
     };
-    let follows = |index: usize| {
-        let event = EventId(index as u32);
-        is_end(event) && outline.may_follow(access.event, event)
-    };
-    is_end(access.event) || is_stream() && (0..outline.events.len()).any(follows)
+    is_end(whole, outline, access.event) || is_stream() && leads_to_end(whole, outline, access.event)
+}
+
+/// Whether a stream may come to an end that makes one number of it after an event.
+pub(super) fn leads_to_end(whole: &Whole<'_>, outline: &Outline, event: EventId) -> bool {
+    let mut events = (0..outline.events.len()).map(|index| EventId(index as u32));
+    events.any(|end| is_end(whole, outline, end) && outline.may_follow(event, end))
+}
+
+fn is_end(whole: &Whole<'_>, outline: &Outline, event: EventId) -> bool {
+    let names = &whole.program.names;
+    match &outline.events[event.index()].action {
+        Action::Call { method, .. } => {
+            names.text(method.class.0).starts_with("java/util/stream/")
+                && matches!(names.text(method.name), "sum" | "average" | "reduce" | "collect")
+        }
+        _ => false,
+    }
 }
 
 /// The torn writes of elements in one method: one for each variable.

@@ -6,6 +6,7 @@ use program::thread::{At, EntryId, Ordered};
 use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
+use super::each_lock::{self, UnderEach};
 use super::moved::{self, Sums};
 use super::reset;
 use super::views::{Item, Joint, Joints, Pair, common, locks_over, view};
@@ -43,17 +44,19 @@ pub(super) struct Others {
     joints: Joints,
     doubles: Doubles,
     sums: Sums,
+    under_each: Vec<UnderEach>,
 }
 
 impl Others {
     pub(super) fn of(whole: &Whole<'_>) -> Others {
-        Others { joints: Joints::of(whole), doubles: Doubles::of(whole), sums: Sums::of(whole) }
+        let under_each = UnderEach::all(whole);
+        Others { joints: Joints::of(whole), doubles: Doubles::of(whole), sums: Sums::of(whole), under_each }
     }
 }
 
 /// The torn pairs of one method: one for each two variables.
 pub(super) fn torn(whole: &Whole<'_>, others: &Others, method: MethodId) -> Vec<Torn> {
-    let Others { joints, doubles, sums } = others;
+    let Others { joints, doubles, sums, under_each } = others;
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
     let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
     if summary.sections.is_empty() {
@@ -80,8 +83,11 @@ pub(super) fn torn(whole: &Whole<'_>, others: &Others, method: MethodId) -> Vec<
             }
         }
     }
-    let others =
-        again::torn(&asking, doubles).into_iter().chain(moved::torn(&asking, sums)).chain(reset::torn(&asking));
+    let others = again::torn(&asking, doubles)
+        .into_iter()
+        .chain(moved::torn(&asking, sums))
+        .chain(reset::torn(&asking))
+        .chain(each_lock::torn(&asking, under_each));
     found.into_iter().map(|(torn, _)| torn).chain(others).collect()
 }
 

@@ -201,8 +201,14 @@ impl Looking<'_> {
             .filter(|influence| influence.root == Root::Access(stale.read))
             .flat_map(|influence| influence.ended.iter())
             .collect();
-        let over_both: Vec<usize> =
-            read.held.iter().filter(|section| write.held.contains(*section) && !ended.contains(section)).collect();
+        // What goes over a container does not keep others out of it.
+        let is_lasting =
+            |section: usize| stale.how != Use::Iterated || self.summary.sections[section].kind != LockKind::Own;
+        let over_both: Vec<usize> = read
+            .held
+            .iter()
+            .filter(|section| write.held.contains(*section) && !ended.contains(section) && is_lasting(*section))
+            .collect();
         if over_both.iter().any(|around| self.may_be_held(*around, &first.lock)) {
             return true;
         }

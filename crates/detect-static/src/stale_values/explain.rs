@@ -295,7 +295,7 @@ impl<'t> Telling<'t> {
         variable: &str,
     ) -> (Option<Place>, String) {
         let mut writers = self.whole.variables.writers(stale.variable).to_vec();
-        if stale.how == Use::Found {
+        if matches!(stale.how, Use::Found | Use::Iterated) {
             writers.retain(|place| self.takes_out(place));
         }
         if let Some(looking) = Looking::at(self.whole, self.method) {

@@ -55,7 +55,7 @@ impl Looking<'_> {
     }
 
     /// The object that an event calls this operation of an iterator on.
-    fn iterator_of(&self, outline: &Outline, event: EventId, wanted: &str) -> Option<EventId> {
+    pub(super) fn iterator_of(&self, outline: &Outline, event: EventId, wanted: &str) -> Option<EventId> {
         let names = &self.whole.program.names;
         match &outline.events[event.index()].action {
             Action::Call { method, arguments, .. }

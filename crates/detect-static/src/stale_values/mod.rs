@@ -49,6 +49,7 @@ mod skew;
 mod stamps;
 mod stepped;
 mod strict;
+mod swept;
 mod telling;
 mod validated;
 mod waits;

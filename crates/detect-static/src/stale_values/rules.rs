@@ -27,7 +27,7 @@ pub(super) enum Use {
     Stepped,
     /// It is taken for a number of one's own, which is counted on in another section.
     Counted,
-    /// It is what an iterator came to, and is given out once the iterator has taken it out.
+    /// It is what an iterator came to, and is dealt with once it was taken out, whoever took it out.
     Iterated,
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Stale {
 impl Stale {
     /// Whether a wait lets others in between.
     pub(super) fn is_waited(&self) -> bool {
-        self.first == self.second && self.how != Use::Found
+        self.first == self.second && !matches!(self.how, Use::Found | Use::Iterated)
     }
 }
 
@@ -264,6 +264,7 @@ impl Looking<'_> {
         found.extend(self.made_room());
         found.extend(self.exchanged());
         found.extend(self.iterated());
+        found.extend(self.swept());
         found
     }
 
