@@ -49,7 +49,7 @@ use analysis::{Analysis, Skeletons};
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "lock-pattern",
-    summary: "a lock let go and taken again while another lock is held",
+    summary: "a lock let go and taken again while another lock is held; of large programs only if asked",
     default: true,
     check: Check::Ground(check),
 };
