@@ -2,7 +2,7 @@
 //! besides.
 //!
 //! `if (isFull) evict(); else look();` leads to `evict`, whichever branch a run takes. Whoever looks has its hands on what
-//! `evict` is about.
+//! `evict` is about. So does `policy.apply(store)`, whichever of a few policies a run was given.
 
 use std::collections::BTreeSet;
 
@@ -15,6 +15,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 /// So many calls may lead from a method to a unit.
 const MAX_CALLS: usize = 3;
+
+/// A call that may run more methods than these says little of where a thread could have gone.
+const MAX_MEANINGS: usize = 4;
 
 /// A unit that more methods lead to is known to many, and some of them will come to it.
 const MAX_APPROACHES: usize = 16;
@@ -96,7 +99,7 @@ fn touches(whole: &Whole<'_>, wanted: &FxHashSet<Variable>) -> FxHashMap<Variabl
     all
 }
 
-/// The method itself, and those whose code leads to it by calls that can mean nothing else. A method that a thread begins
+/// The method itself, and those whose code leads to it by calls that can mean few others. A method that a thread begins
 /// with is led to by who starts it, and that is another thread.
 fn approaches(whole: &Whole<'_>, method: MethodId, begins: &FxHashSet<MethodId>) -> Vec<MethodId> {
     let (program, calls) = (whole.program, &whole.calls);
@@ -109,7 +112,7 @@ fn approaches(whole: &Whole<'_>, method: MethodId, begins: &FxHashSet<MethodId>)
                 continue;
             }
             for caller in calls.callers(callee) {
-                if !found.contains(caller) && calls.surely_means(program, *caller, callee) {
+                if !found.contains(caller) && calls.means_among(program, *caller, callee, MAX_MEANINGS) {
                     found.push(*caller);
                 }
             }

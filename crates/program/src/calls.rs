@@ -230,10 +230,10 @@ impl Calls {
         self.callees.of(method)
     }
 
-    /// Whether a call or a function in a method's own code can run nothing but this one.
-    pub fn surely_means(&self, program: &Program, caller: MethodId, callee: MethodId) -> bool {
+    /// Whether a call or a function in a method's own code can run this one, and no more than so many.
+    pub fn means_among(&self, program: &Program, caller: MethodId, callee: MethodId, most: usize) -> bool {
         let mentions = &self.mentions[caller.index()];
-        let is_it = |targets: Cow<Targets>| targets.known() == [callee];
+        let is_it = |targets: Cow<Targets>| targets.known().len() <= most && targets.known().contains(&callee);
         mentions.calls.iter().any(|(kind, called)| is_it(self.targets(program, *kind, *called)))
             || mentions.lambdas.iter().any(|lambda| is_it(self.lambda_targets(program, *lambda)))
     }
