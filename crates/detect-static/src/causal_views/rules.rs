@@ -10,6 +10,7 @@ use super::each_lock::{self, UnderEach};
 use super::moved::{self, Sums};
 use super::reset;
 use super::views::{Item, Joint, Joints, Pair, common, locks_over, view};
+use crate::given::is_of_given_function;
 use crate::threads::{is_owned, is_shared, run_at_once};
 
 /// More accesses of one variable in one section than this are not asked.
@@ -121,11 +122,11 @@ impl Asking<'_> {
             Kind::Read => self.joints.writing(&pair),
             Kind::Write => self.joints.reading(&pair),
         };
-        // Two accesses of one call are the callee's business.
-        if others.is_empty() || self.access(first.0).event == self.access(second.0).event {
+        let (a, b) = (self.access(first.0), self.access(second.0));
+        // Two accesses of one call are the callee's business, unless one is in a function that it was given.
+        if others.is_empty() || a.event == b.event && !is_of_given_function(self.whole, self.method, a, b) {
             return None;
         }
-        let (a, b) = (self.access(first.0), self.access(second.0));
         if !self.are_apart(kind, first, second) || kind == Kind::Write && self.is_changed_by_one(first, second) {
             return None;
         }

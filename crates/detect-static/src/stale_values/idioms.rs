@@ -26,6 +26,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_computed_again(stale, write)
         || looking.is_emptied_either_way(stale, write)
         || looking.is_drained(stale, write)
+        || looking.is_empty_when_shut(stale, write)
         || looking.is_batch_asked(stale, write)
         || looking.is_given_up(stale, write)
         || looking.is_asserted(stale)

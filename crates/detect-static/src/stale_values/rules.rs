@@ -12,6 +12,7 @@ use super::orphaned::Dropped;
 use super::shut::Shut;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, shut, skew};
+use crate::given::is_of_given_function;
 use crate::threads::{is_of_this, is_owned, is_part, is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
@@ -313,7 +314,7 @@ impl Looking<'_> {
         let read = self.access(read);
         let mut pairs = Vec::new();
         // Two accesses of one call are the callee's business, unless the one is in a function that it was given.
-        if read.event == write.event && !self.is_of_given_function(read, write) {
+        if read.event == write.event && !is_of_given_function(self.whole, self.method, read, write) {
             return pairs;
         }
         for first in influence.ended.iter().filter(|section| read.held.contains(*section)) {

@@ -10,9 +10,9 @@
 //! `if (members.contains(one)) inside.add(one);`.
 
 use program::model::State;
-use program::outline::{Action, Argument, EventId, Member, Name, Origin, Outline};
+use program::outline::{Action, Argument, EventId, Member, Name, Origin, Outline, Source};
 use program::summary::{Access, AccessId};
-use program::{MethodId, Variable, Whole};
+use program::{MethodId, Place, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -21,6 +21,7 @@ use super::marks::Move;
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
 use crate::threads::run_at_once;
+use crate::words::operation;
 
 /// By variable and container: methods that write the variable and then take everything out, or go over all there is.
 pub(super) type Shut = FxHashMap<(Variable, Variable), Vec<Shutter>>;
@@ -95,6 +96,29 @@ impl Looking<'_> {
         found.sort_unstable();
         found.dedup();
         found
+    }
+
+    /// `while (!closed) { job = queue.poll(); if (job != null) .. }` beside `synchronized (lock) { closed = true; queue.clear(); }`:
+    /// whoever shuts takes out all there is in the same section. Who comes after that gets nothing, and asks for that.
+    pub(super) fn is_empty_when_shut(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_got = |source: &Source| source.origin == Origin::Event(write.event);
+        let empties = |place: &Place| {
+            self.is_by(place, |there, set| {
+                there.summary.accesses.iter().any(|all| {
+                    all.is_write
+                        && there.variable(all) == Some(stale.written)
+                        && !all.held.intersection(set.held).is_empty()
+                        && matches!(operation(self.whole, &all.spot), Some("clear" | "drainTo"))
+                })
+            })
+        };
+        stale.how == Use::Decides
+            && stale.variable != stale.written
+            && matches!(operation(self.whole, &write.spot), Some("poll" | "pollFirst" | "pollLast"))
+            && (outline.conditions.iter().any(|condition| condition.sources.iter().any(is_got))
+                || self.is_asked_as_optional(outline, write.event))
+            && self.whole.variables.writers(stale.variable).iter().all(empties)
     }
 
     /// What a container says of a key after a write.

@@ -237,9 +237,12 @@ impl Asking<'_> {
                 continue;
             }
             let roots = |positions: &[usize], access: Option<AccessId>| -> Vec<Root> {
-                let parameters = positions.iter().map(|position| Root::Parameter(*position as u16));
                 let own = access.and_then(|access| in_callee(summary, callee, access)).map(Root::Access);
-                parameters.chain(own).collect()
+                // What is not its own is what a function reads that it was given.
+                let lent = access.filter(|_| own.is_none());
+                let lent = lent.map(|access| self.lending(composing.outline, arguments, summary, access));
+                let positions = positions.iter().copied().chain(lent.unwrap_or_default());
+                positions.map(|position| Root::Parameter(position as u16)).chain(own).collect()
             };
             for a in roots(&first_given, inside(first)) {
                 for b in roots(&second_given, inside(second)) {
@@ -284,6 +287,23 @@ impl Asking<'_> {
             return None;
         }
         Some(Met { spot, kind: MeetingKind::Computed })
+    }
+
+    /// The arguments of a call that are functions which make an access.
+    fn lending(&self, outline: &Outline, arguments: &[Argument], summary: &Summary, access: AccessId) -> Vec<usize> {
+        let makes = |target: &MethodId| {
+            self.summaries.summary(*target).is_some_and(|function| in_callee(summary, function, access).is_some())
+        };
+        let is_it = |object: &Object| match object {
+            Object::Event(made) => match &outline.events[made.index()].action {
+                Action::Lambda { method, .. } => {
+                    self.calls.lambda_targets(self.program, *method).known().iter().any(makes)
+                }
+                _ => false,
+            },
+            _ => false,
+        };
+        (0..arguments.len()).filter(|position| arguments[*position].objects.iter().any(is_it)).collect()
     }
 
     /// Whether a call of the library holds what one object has against what another one has: `one.equals(other)`.
