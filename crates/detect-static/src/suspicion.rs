@@ -74,11 +74,14 @@ impl Asking<'_> {
     /// The accesses of the two sections, to the variables in question if there are such.
     fn in_sections(&self, sections: &SectionPair) -> (BTreeSet<AccessId>, BTreeSet<AccessId>) {
         let within = |place: &Place| {
-            let all: BTreeSet<AccessId> = self
-                .accesses()
-                .filter(|(_, access)| access.held.iter().any(|section| self.begins_at(section, place)))
-                .map(|(id, _)| id)
-                .collect();
+            let with = |is_it: &dyn Fn(&Access) -> bool| -> BTreeSet<AccessId> {
+                self.accesses().filter(|(_, access)| is_it(access)).map(|(id, _)| id).collect()
+            };
+            let mut all = with(&|access| access.held.iter().any(|section| self.begins_at(section, place)));
+            if all.is_empty() {
+                // An object of which nobody knows whether it locks for itself.
+                all = with(&|access| self.pc(access.event) == Some(place.pc));
+            }
             let asked: BTreeSet<AccessId> = all.iter().copied().filter(|id| self.is_asked(self.access(*id))).collect();
             if asked.is_empty() { all } else { asked }
         };
@@ -194,12 +197,14 @@ impl Asking<'_> {
         let section = &self.summary.sections[section];
         let pc = match section.call {
             None => Some(section.spot.pc),
-            Some(call) => {
-                let outline = self.whole.summaries.outline(self.method);
-                outline.and_then(|outline| outline.events.get(call.index())).map(|event| event.pc)
-            }
+            Some(call) => self.pc(call),
         };
         pc == Some(place.pc)
+    }
+
+    fn pc(&self, event: EventId) -> Option<u32> {
+        let outline = self.whole.summaries.outline(self.method);
+        outline.and_then(|outline| outline.events.get(event.index())).map(|event| event.pc)
     }
 
     fn place(&self, spot: &Spot) -> Place {

@@ -9,7 +9,7 @@ use rustc_hash::FxHashSet;
 use crate::atomic::atomic_methods;
 use crate::calls::Calls;
 use crate::class::{ClassId, FieldId, MethodId, Program};
-use crate::homes::Homes;
+use crate::homes::{Homes, IsGiven};
 use crate::outlines::OutlineCache;
 
 /// How far from a section a method may be and still matter: so many calls up, and from there so many down. The first
@@ -96,16 +96,19 @@ impl Expected {
         outlines.make(program, |method| self.is_outlined[method.index()]);
         let leads = marked_in(program, &self.above);
         let asked = Homes::new(program, calls, &leads);
-        let is_home = |home: &MethodId| {
-            self.atomic.contains(home) || outlines.made(*home).is_some_and(|outline| asked.may_be(*home, outline))
+        let look = |home: &MethodId| {
+            let is_atomic = self.atomic.contains(home);
+            let outline = outlines.made(*home);
+            let seen = outline.and_then(|outline| asked.look(*home, outline, is_atomic));
+            // What is marked matters, whether or not its code can be read.
+            seen.or(is_atomic.then_some(IsGiven(false))).map(|is_given| (*home, is_given))
         };
-        let homes: Vec<MethodId> = homes.par_iter().copied().filter(is_home).collect();
+        let found: Vec<(MethodId, IsGiven)> = homes.par_iter().filter_map(look).collect();
+        let homes: Vec<MethodId> = found.iter().map(|(home, _)| *home).collect();
         let mut matters = marked_in(program, &homes);
         // What callers give tells of which variable it is.
-        let is_given =
-            |home: &&MethodId| outlines.made(**home).is_some_and(|outline| asked.may_be_given(**home, outline));
-        let given: Vec<MethodId> = homes.par_iter().filter(is_given).copied().collect();
-        for caller in given.iter().flat_map(|home| calls.callers(*home)) {
+        let given = found.iter().filter(|(_, is_given)| is_given.0).map(|(home, _)| *home);
+        for caller in given.flat_map(|home| calls.callers(home)) {
             matters[caller.index()] |= self.matters[caller.index()];
         }
         // Where no lock is held, what is called counts if it goes to a section itself, or only tells what a field has.

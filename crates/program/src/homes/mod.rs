@@ -38,6 +38,9 @@ struct Step {
     is_own: bool,
 }
 
+/// Whether what a method does may be about what callers give.
+pub(crate) struct IsGiven(pub(crate) bool);
+
 /// What may be asked of many methods.
 pub(crate) struct Homes<'h> {
     program: &'h Program,
@@ -63,18 +66,17 @@ impl<'h> Homes<'h> {
         Homes { program, calls, leads, named: Named::new(program, calls) }
     }
 
-    /// Whether a method may have two such steps.
-    pub(crate) fn may_be(&self, method: MethodId, outline: &Outline) -> bool {
-        let home = self.home(method, outline);
-        home.may_touch_again() || home.may_go_to_positions() || home.may_change_found()
-    }
-
-    /// Whether they may be about what callers give.
-    pub(crate) fn may_be_given(&self, method: MethodId, outline: &Outline) -> bool {
+    /// Whether a method may have two such steps, and whether they may be about what callers give. A method that is asked
+    /// for in any case (`is_asked`) may have them.
+    pub(crate) fn look(&self, method: MethodId, outline: &Outline, is_asked: bool) -> Option<IsGiven> {
         let home = self.home(method, outline);
         let own = home.own_steps();
-        let given = own.iter().filter(|(what, _)| matches!(what, Touched::Parameter(_))).copied().collect::<Vec<_>>();
-        home.may_be_pairs(&given, &[])
+        let may_be = || home.may_touch_again(&own) || home.may_go_to_positions() || home.may_change_found();
+        let is_parameter = |(what, _): &&(Touched, Step)| matches!(what, Touched::Parameter(_));
+        (is_asked || may_be()).then(|| {
+            let given: Vec<(Touched, Step)> = own.iter().filter(is_parameter).copied().collect();
+            IsGiven(home.may_be_pairs(&given, &[]))
+        })
     }
 
     fn home<'a>(&'a self, method: MethodId, outline: &'a Outline) -> Home<'a> {
@@ -159,10 +161,10 @@ impl Home<'_> {
     }
 
     /// Whether one variable may be touched by two steps that have to do with each other.
-    fn may_touch_again(&self) -> bool {
+    fn may_touch_again(&self, own: &[(Touched, Step)]) -> bool {
         let away = self.events.iter().filter_map(|event| Some((*event, self.homes.targets(self.event(*event))?)));
         let away: Vec<(EventId, Cow<Targets>)> = away.collect();
-        self.may_be_pairs(&self.own_steps(), &away) || self.may_count_on(&away)
+        self.may_be_pairs(own, &away) || self.may_count_on(&away)
     }
 
     /// What the method touches itself, by what it is.
