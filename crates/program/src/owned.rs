@@ -1,6 +1,8 @@
 //! Objects that belong to one thread at a time: taken out of where they were, or made and not let out, and handed from
 //! method to method. Whoever is given one by all callers has it alone.
 
+use std::cell::LazyCell;
+
 use location::{FieldName, MethodName, Symbol};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -106,22 +108,16 @@ impl Owned<'_> {
     fn is_argument(&self, caller: MethodId, at: EventId, argument: &Argument, asked: &mut Vec<Parameter>) -> bool {
         let release = self.whole.release();
         let taken = self.whole.summaries.summary(caller).map(|summary| summary.taken.as_slice()).unwrap_or_default();
-        let yielded: SmallVec<[EventId; 2]> = argument
-            .objects
-            .iter()
-            .filter_map(|object| match object {
-                Object::Event(event) => Some(*event),
-                _ => None,
-            })
-            .collect();
+        let is_source = |object: &&Object| matches!(object, Object::Event(_) | Object::New { .. });
+        let sources: SmallVec<[Object; 2]> = argument.objects.iter().filter(is_source).copied().collect();
+        let is_out = LazyCell::new(|| release.are_let_out(caller, &sources, at));
         !argument.objects.is_empty()
             && argument.objects.iter().all(|object| match *object {
-                Object::New { register, .. } => !release.is_let_out(caller, register, at),
+                Object::New { .. } => !*is_out,
                 Object::Event(event) => {
                     self.is_of_thread(caller, event)
                         || self.is_of_own_field(caller, event)
-                        || (taken.contains(&event) || self.is_made_for_caller(caller, event))
-                            && !release.is_passed_on(caller, &yielded, at)
+                        || (taken.contains(&event) || self.is_made_for_caller(caller, event)) && !*is_out
                 }
                 Object::Parameter(position) => {
                     let is_kept = !release.is_given_away(caller, position, at);

@@ -25,15 +25,33 @@ impl Release<'_> {
     pub fn is_let_out(&self, method: MethodId, register: u32, before: EventId) -> bool {
         let Some(outline) = self.outline(method) else { return true };
         let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
+        let made: SmallVec<[EventId; 1]> = self.maker(outline, is_it).into_iter().collect();
+        self.gets_out(outline, &made, before, is_it)
+    }
+
+    /// Where a new object comes to life.
+    fn maker(&self, outline: &Outline, is_it: impl Fn(&Object) -> bool) -> Option<EventId> {
         let made = outline.events.iter().position(|event| match &event.action {
             Action::Call { method, arguments, .. } => {
                 self.program.names.text(method.name) == "<init>"
-                    && arguments.first().is_some_and(|first| first.objects.iter().any(is_it))
+                    && arguments.first().is_some_and(|first| first.objects.iter().any(&is_it))
             }
             _ => false,
         });
-        let made: SmallVec<[EventId; 1]> = made.map(|made| EventId(made as u32)).into_iter().collect();
-        self.gets_out(outline, &made, before, is_it)
+        made.map(|made| EventId(made as u32))
+    }
+
+    /// The same for what a local has, which is one of several objects, made here or yielded by events: whichever was let
+    /// out, another one may have taken its place since.
+    pub fn are_let_out(&self, method: MethodId, objects: &[Object], before: EventId) -> bool {
+        let Some(outline) = self.outline(method) else { return true };
+        let from = objects.iter().filter_map(|object| match object {
+            Object::Event(event) => Some(*event),
+            Object::New { .. } => self.maker(outline, |other| other == object),
+            _ => None,
+        });
+        let from: SmallVec<[EventId; 2]> = from.collect();
+        self.gets_out(outline, &from, before, |object| objects.contains(object))
     }
 
     /// The same for an object that one of some events yields, each a new one.
@@ -70,10 +88,17 @@ impl Release<'_> {
             if from.is_empty() {
                 return outline.may_follow(event, before);
             }
+            // What is given away in exchange for another one is replaced by that; a constructor yields nothing.
+            let is_exchange = match &outline.events[event.index()].action {
+                Action::Call { method, .. } => self.program.names.text(method.name) != "<init>",
+                _ => false,
+            };
+            let replaces = |from: &EventId| event < *from || is_exchange && event == *from;
             if block_of(event) == block_of(before) && event < before {
-                return !from.iter().any(|from| event < *from && *from <= before);
+                return !from.iter().any(|from| replaces(from) && *from <= before);
             }
-            !is_home(block_of(before)) && outline.reached_from(event, is_home)[block_of(before)]
+            let is_replaced = from.iter().any(|from| replaces(from) && block_of(*from) == block_of(event));
+            !is_replaced && !is_home(block_of(before)) && outline.reached_from(event, is_home)[block_of(before)]
         })
     }
 
