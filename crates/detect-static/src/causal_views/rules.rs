@@ -296,10 +296,12 @@ impl Asking<'_> {
         let read = view(self.whole, reader.method, summary, false, is_here);
         let [own, other] = [first, second].map(|access| Variable::of(self.whole.program, access));
         read.iter().filter(|(_, item)| both.contains(&item.variable)).any(|(between, item)| {
+            let met_by =
+                |end: AccessId| self.use_together(&Joint { method: reader.method, first: *between, second: end });
             Some(item.variable) != own
                 && Some(item.variable) != other
-                && self.meeting(reader.method, reader.first, *between).is_some()
-                && self.meeting(reader.method, *between, reader.second).is_some()
+                && met_by(reader.first).is_some()
+                && met_by(reader.second).is_some()
         })
     }
 
