@@ -157,7 +157,8 @@ impl Asking<'_> {
         let is_shared = |access: &Access, item: &Item| {
             is_shared(self.whole, item.variable) && !is_owned(self.whole, self.method, access)
         };
-        (are_one && is_shared(a, first.1) && is_shared(b, second.1)).then_some(found)
+        let is_real = are_one && is_shared(a, first.1) && is_shared(b, second.1);
+        (is_real && !(kind == Kind::Read && self.are_settled(a, b))).then_some(found)
     }
 
     /// Whether another thread may be in that section between the two. Asked late: it needs the whole program.
@@ -438,7 +439,7 @@ pub(super) fn is_known(name: &Name) -> bool {
 }
 
 /// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.
-fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
+pub(super) fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
     let relations = |access: &Access, held: &[HeldLock]| -> Vec<Relation> {
         held.iter().flat_map(|lock| Relation::all_of(access, lock)).collect()
     };
