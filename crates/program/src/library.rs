@@ -52,6 +52,11 @@ impl Calls {
         self.models.is_immutable(&program.names, class, &mut supertypes(program))
     }
 
+    /// Whether the methods of a library class look at nothing but the object and what they are given.
+    pub fn is_value(&self, program: &Program, class: ClassName) -> bool {
+        self.models.is_value(&program.names, class)
+    }
+
     /// The method that runs when an object of this class is started, or called as a function.
     pub(crate) fn task_entry(&self, program: &Program, class: ClassName) -> Option<MethodName> {
         self.models.task_entry(&program.names, class, &mut supertypes(program))

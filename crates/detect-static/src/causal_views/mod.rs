@@ -28,6 +28,7 @@ pub(crate) mod paper;
 mod refused;
 mod reset;
 mod rules;
+mod settled;
 mod stale;
 pub(crate) mod tell;
 mod there;

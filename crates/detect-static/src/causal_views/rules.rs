@@ -158,7 +158,8 @@ impl Asking<'_> {
         let is_shared = |access: &Access, item: &Item| {
             is_shared(self.whole, item.variable) && !is_owned(self.whole, self.method, access)
         };
-        (are_one && is_shared(a, first.1) && is_shared(b, second.1)).then_some(found)
+        let is_real = are_one && is_shared(a, first.1) && is_shared(b, second.1);
+        (is_real && !(kind == Kind::Read && self.are_settled(a, b))).then_some(found)
     }
 
     /// Whether another thread may be in that section between the two. Asked late: it needs the whole program.
@@ -297,10 +298,12 @@ impl Asking<'_> {
         let read = view(self.whole, reader.method, summary, false, is_here);
         let [own, other] = [first, second].map(|access| Variable::of(self.whole.program, access));
         read.iter().filter(|(_, item)| both.contains(&item.variable)).any(|(between, item)| {
+            let met_by =
+                |end: AccessId| self.use_together(&Joint { method: reader.method, first: *between, second: end });
             Some(item.variable) != own
                 && Some(item.variable) != other
-                && self.meeting(reader.method, reader.first, *between).is_some()
-                && self.meeting(reader.method, *between, reader.second).is_some()
+                && met_by(reader.first).is_some()
+                && met_by(reader.second).is_some()
         })
     }
 
@@ -437,7 +440,7 @@ pub(super) fn is_known(name: &Name) -> bool {
 }
 
 /// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.
-fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
+pub(super) fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
     let relations = |access: &Access, held: &[HeldLock]| -> Vec<Relation> {
         held.iter().flat_map(|lock| Relation::all_of(access, lock)).collect()
     };

@@ -48,7 +48,8 @@ impl Looking<'_> {
     /// Whether what is written is the same for everybody who asks for this key, or this object; `but` is known to be.
     fn follows_from(&self, write: &Access, key: &[Influence], but: Option<Root>) -> bool {
         let mut influences = write.value.iter().filter(|influence| Some(influence.root) != but);
-        influences.all(|influence| self.is_settled(influence, write, key))
+        let is_settled = |influence: &Influence| self.is_settled(influence, write, key);
+        influences.all(is_settled) || self.are_all_alike(write, is_settled)
     }
 
     /// Whether a map gets what the virtual machine finds by a name, a class or a member of one: it finds the same for two
@@ -105,7 +106,8 @@ impl Looking<'_> {
             && is_put(&write.spot)
             && self.whole.variables.writers(stale.variable).iter().all(is_kept)
             && self.put_at(&write.spot).is_some_and(|(method, outline, value)| {
-                !value.is_empty() && value.iter().all(|object| self.never_changes(method, outline, object))
+                let is_kept = |object| self.never_changes(method, outline, object) || self.is_alike(outline, object);
+                !value.is_empty() && value.iter().all(is_kept)
             })
     }
 

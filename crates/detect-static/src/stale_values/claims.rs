@@ -55,6 +55,27 @@ impl Looking<'_> {
             && self.whole.variables.writers(stale.variable).iter().all(|place| self.is_by(place, is_fair))
     }
 
+    /// `if (hoist.isBusy() || !hoist.take()) return; .. hoist.free();`: what was asked first is asked again by the section that
+    /// changes it, and what comes later happens only if that has changed it to something known. The old answer says no more.
+    pub(super) fn is_won_since(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_won = |claim: &Claim<'_>| {
+            let (asked, up) = (self.access(claim.asked), claim.up);
+            claim.mark == stale.variable
+                && claim.asked != stale.read
+                && ![read.event, write.event].contains(&up.event)
+                && asked.event == up.event
+                && up.base.same(&read.base)
+                && comes_from(&up.control, stale.read)
+                && !outline.leads_to(read.event, write.event, &[up.event])
+                && self.is_granted(claim, write.event)
+        };
+        stale.how == Use::Decides
+            && matches!(read.member, Member::Field(_) | Member::Static(_))
+            && self.claims().iter().any(is_won)
+    }
+
     fn winning(&self, variable: Variable) -> impl Iterator<Item = &Access> {
         self.summary.accesses.iter().filter(move |step| self.is_winning(step, variable))
     }

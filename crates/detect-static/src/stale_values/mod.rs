@@ -14,6 +14,7 @@
 //! tells of every use, as the method does.
 //! Page: docs/rules/stale-value.md, docs/rules/check-then-act.md, docs/rules/superfluous-lock.md
 
+mod alike;
 mod alone;
 mod answers;
 mod batch;

@@ -109,6 +109,11 @@ impl Models {
         is_listed(&class) || linearize(class, supertypes).iter().any(is_listed)
     }
 
+    /// Whether a class is one of values: nothing but what they were made of, with methods that look at nothing else.
+    pub fn is_value(&self, names: &Names, class: ClassName) -> bool {
+        self.immutables(names).values.contains(&class)
+    }
+
     /// Whether a static field holds a printer to the console: what [`Sink::Print`](super::Sink) needs to be a sink.
     pub fn is_console(&self, names: &Names, field: FieldName) -> bool {
         let asked = (names.text(field.class.0), names.text(field.name));

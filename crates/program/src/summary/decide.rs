@@ -1,5 +1,7 @@
 //! What decides whether an event happens: conditions, comparisons, and calls that throw otherwise.
 
+use location::MethodName;
+
 use super::compose::Composing;
 use super::influences::Gathering;
 use super::{Compared, Comparisons, Influences, Root};
@@ -159,7 +161,8 @@ impl Composing<'_, '_> {
     }
 }
 
-/// By event: whether a condition or the result depends on what it yields, also as an `Optional`.
+/// By event: whether a condition or the result depends on what it yields, also by way of an `Optional`; or whether a call
+/// chooses by it, and somebody takes what that has chosen.
 pub(super) fn used(program: &Program, outline: &Outline) -> Vec<bool> {
     let mut used = vec![false; outline.events.len()];
     for source in outline.conditions.iter().flat_map(|condition| &condition.sources).chain(&outline.result) {
@@ -167,10 +170,12 @@ pub(super) fn used(program: &Program, outline: &Outline) -> Vec<bool> {
             used[event.index()] = true;
         }
     }
-    for (index, event) in outline.events.iter().enumerate().rev().filter(|(index, _)| used[*index]).collect::<Vec<_>>()
-    {
+    // What is in an `Optional` was put there before.
+    for (index, event) in outline.events.iter().enumerate().rev() {
         let Action::Call { method, arguments, .. } = &event.action else { continue };
-        if program.names.text(method.class.0) != "java/util/Optional" {
+        let Some(is_choice) = of_nullable(program, *method) else { continue };
+        let is_asked = used[index] || is_choice && is_taken(outline, EventId(index as u32));
+        if !is_asked {
             continue;
         }
         for source in arguments.iter().flat_map(|argument| &argument.sources) {
@@ -182,6 +187,29 @@ pub(super) fn used(program: &Program, outline: &Outline) -> Vec<bool> {
         }
     }
     used
+}
+
+/// Of a method that is about something that may be null: whether it chooses between that and another one.
+fn of_nullable(program: &Program, method: MethodName) -> Option<bool> {
+    match (program.names.text(method.class.0), program.names.text(method.name)) {
+        ("java/util/Optional", "orElse" | "orElseGet" | "or")
+        | ("java/util/Objects", "requireNonNullElse" | "requireNonNullElseGet") => Some(true),
+        ("java/util/Optional", _) => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether something is done with what an event yields: it is given to a call, or stored.
+fn is_taken(outline: &Outline, taken: EventId) -> bool {
+    let is_it = |sources: &Sources| sources.iter().any(|source| source.origin == Origin::Event(taken));
+    outline.events.iter().any(|event| match &event.action {
+        Action::Call { arguments, .. } | Action::Lambda { arguments, .. } => {
+            arguments.iter().any(|argument| is_it(&argument.sources))
+        }
+        Action::Write { address, value, .. } => is_it(address) || is_it(value),
+        Action::Read { address, .. } => is_it(address),
+        Action::Wait(_) => false,
+    })
 }
 
 /// Whether something in the outline depends on an event that comes later in the order of code.
