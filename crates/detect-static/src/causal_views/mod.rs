@@ -18,6 +18,7 @@
 mod again;
 mod all_locks;
 mod alone;
+mod amount;
 mod chain;
 mod each_lock;
 mod explain;
