@@ -21,6 +21,7 @@ mod alone;
 mod amount;
 mod chain;
 mod each_lock;
+mod elsewhere;
 mod explain;
 mod follow;
 mod handed_on;
