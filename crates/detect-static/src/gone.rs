@@ -2,7 +2,7 @@
 //! goes by the second answer alone; who counts it, refuses it or tells of it in a way of its own has counted on the first.
 
 use program::ir::{Body, Op};
-use program::outline::{Action, Argument, Condition, EventId, Origin, Outline, Start};
+use program::outline::{Action, Argument, Condition, EventId, Origin, Outline, Source, Start};
 use program::summary::{Spot, Summary};
 use program::{MethodId, Variable, Whole};
 
@@ -117,25 +117,7 @@ impl Gone<'_> {
     }
 
     fn done(&self, outline: &Outline, summary: &Summary, body: &Body, blocks: &[bool]) -> Done {
-        let program = self.whole.program;
-        let mut done = Done::default();
-        for access in &summary.accesses {
-            if !blocks[outline.events[access.event.index()].block as usize] {
-                continue;
-            }
-            let Some(variable) = Variable::of(program, access) else { continue };
-            done.is_asked |= variable == self.variable;
-            let is_own = matches!(access.base.start, Start::New(_) | Start::Unknown);
-            if access.is_write && !is_own && !is_printed(program, variable) {
-                done.written.push(variable);
-            }
-        }
-        done.throws = body.blocks().any(|(block, _)| {
-            blocks[block.index()]
-                && matches!(body.terminator(block).map(|last| *body.op(last)),
-                    Some(Op::Throw(thrown)) if matches!(body.op(thrown), Op::New(_)))
-        });
-        done
+        done(self.whole, self.variable, outline, summary, body, blocks)
     }
 
     /// The methods that are given a value, where, and as which parameter.
@@ -175,6 +157,66 @@ impl Gone<'_> {
     }
 }
 
+/// Whether a caller of a method that has waited for something, and then answers whether it has got it, takes "no" for
+/// something of its own: it writes or throws what it does not else, and does not ask again. `if_nought` tells which answer is
+/// "no".
+pub(crate) fn is_missed_by_callers(whole: &Whole<'_>, method: MethodId, if_nought: bool, variable: Variable) -> bool {
+    let is_call = |action: &Action| match action {
+        Action::Call { kind, method: called, .. } => {
+            whole.calls.targets(whole.program, *kind, *called).known() == [method]
+        }
+        _ => false,
+    };
+    whole.calls.callers(method).iter().any(|caller| {
+        let (Some(outline), Some(summary)) = (whole.summaries.outline(*caller), whole.summaries.summary(*caller))
+        else {
+            return false;
+        };
+        let Ok(Some(body)) = whole.program.body(*caller) else { return false };
+        let is_missed = |(number, condition): (usize, &Condition)| {
+            let [Source { origin: Origin::Event(call), .. }] = condition.sources.as_slice() else { return false };
+            let call = &outline.events[call.index()];
+            // `while (!take()) retries++;`
+            let is_again = call.control.contains(&(number as u32));
+            let Some(nought) = condition.nought.filter(|_| is_call(&call.action) && !is_again) else { return false };
+            let then = only_by(outline, condition, if if_nought { nought } else { 1 - nought });
+            let done = done(whole, variable, outline, summary, &body, &then);
+            !done.is_asked && (done.throws || !done.written.is_empty())
+        };
+        outline.conditions.iter().enumerate().any(is_missed)
+    })
+}
+
+/// What is done in some blocks of a method, where it matters whether a variable is touched.
+fn done(
+    whole: &Whole<'_>,
+    asked: Variable,
+    outline: &Outline,
+    summary: &Summary,
+    body: &Body,
+    blocks: &[bool],
+) -> Done {
+    let program = whole.program;
+    let mut done = Done::default();
+    for access in &summary.accesses {
+        if !blocks[outline.events[access.event.index()].block as usize] {
+            continue;
+        }
+        let Some(variable) = Variable::of(program, access) else { continue };
+        done.is_asked |= variable == asked;
+        let is_own = matches!(access.base.start, Start::New(_) | Start::Unknown);
+        if access.is_write && !is_own && !is_printed(program, variable) {
+            done.written.push(variable);
+        }
+    }
+    done.throws = body.blocks().any(|(block, _)| {
+        blocks[block.index()]
+            && matches!(body.terminator(block).map(|last| *body.op(last)),
+                Some(Op::Throw(thrown)) if matches!(body.op(thrown), Op::New(_)))
+    });
+    done
+}
+
 /// Whether a condition asks whether a value is there, and nothing else.
 fn asks(condition: &Condition, origin: Origin) -> bool {
     condition.absent.is_some()
@@ -184,9 +226,16 @@ fn asks(condition: &Condition, origin: Origin) -> bool {
 
 /// By block: whether control gets there only if a question was answered by "nothing".
 fn after_nothing(outline: &Outline, condition: &Condition) -> Vec<bool> {
-    let Some(absent) = condition.absent else { return vec![false; outline.blocks.len()] };
-    let reached = outline.reached_by(condition, absent);
-    let only = |(block, is_reached): (usize, bool)| is_reached && outline.comes_only_by(condition, absent, block);
+    match condition.absent {
+        Some(absent) => only_by(outline, condition, absent),
+        None => vec![false; outline.blocks.len()],
+    }
+}
+
+/// By block: whether control gets there only if a question was answered in one way.
+fn only_by(outline: &Outline, condition: &Condition, way: u8) -> Vec<bool> {
+    let reached = outline.reached_by(condition, way);
+    let only = |(block, is_reached): (usize, bool)| is_reached && outline.comes_only_by(condition, way, block);
     reached.into_iter().enumerate().map(only).collect()
 }
 

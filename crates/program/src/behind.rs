@@ -44,17 +44,22 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     };
     let mut known = vec![false; program.class_of_field.len()];
     holders(&methods, &given).iter().for_each(|field| known[field.0 as usize] = true);
-    // What is in a field is handed on to objects that are made, and from there perhaps once more.
+    // What is in a field is handed on to objects that are made, or they get it by a getter; and from there perhaps once more.
     for _ in 0..MAX_HANDED_ON {
-        let takes = |method: &MethodId| {
+        let is_new = |method: &MethodId| {
             program.method(*method).name == program.roots.constructor
                 && !given[method.index()]
                 && program.is_checked(program.class_of(*method))
-                && kinds.takes_one(program, program.method(*method).descriptor)
         };
+        let takes = |method: &MethodId| is_new(method) && kinds.takes_one(program, program.method(*method).descriptor);
         let reading = methods.par_iter().filter(|method| reads_one(calls, &known, **method));
-        let mut handed: Vec<MethodId> =
-            reading.flat_map_iter(|method| calls.callees(*method).iter().copied().filter(takes)).collect();
+        let mut handed: Vec<MethodId> = reading
+            .flat_map_iter(|method| {
+                let askers = if kinds.is_yielded(program, *method) { calls.callers(*method) } else { &[] };
+                let given = calls.callees(*method).iter().copied().filter(takes);
+                given.chain(askers.iter().copied().filter(is_new))
+            })
+            .collect();
         handed.sort_unstable();
         handed.dedup();
         if handed.is_empty() {
@@ -118,6 +123,12 @@ impl<'p> Kinds<'p> {
             modelled: but_object().filter(is_modelled).map(|class| names.text(class.0)).collect(),
             ancestors,
         }
+    }
+
+    /// Whether a method may return one, and says so.
+    fn is_yielded(&self, program: &Program, method: MethodId) -> bool {
+        let result = returned(program, program.method_name(method));
+        result.is_some_and(|class| class != program.roots.object && self.ancestors.contains(&class))
     }
 
     /// Whether a method takes one of those of which the library says something.

@@ -31,6 +31,7 @@ mod guard;
 mod held;
 mod hierarchy;
 mod homes;
+mod in_common;
 mod keyed;
 mod known;
 mod latch;

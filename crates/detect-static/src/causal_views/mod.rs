@@ -18,8 +18,10 @@
 mod again;
 mod all_locks;
 mod alone;
+mod amount;
 mod chain;
 mod each_lock;
+mod elsewhere;
 mod explain;
 mod follow;
 mod handed_on;

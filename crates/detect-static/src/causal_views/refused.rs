@@ -1,12 +1,14 @@
 //! What was asked, and is asked again by a call that throws if the answer has changed: `if (gate.isOpen()) gate.pass(ship);`,
 //! where `pass` throws if the gate is closed by then. That the call looks by itself keeps its own data right; whoever has
-//! asked before gets an exception where "no" would have been an answer.
+//! asked before gets an exception where "no" would have been an answer. What is asked may be compared with something that never
+//! changes: `while (drum.hasNext()) drum.next();`, with a number of tickets for good.
 
 use location::ClassName;
 use program::ir::{BlockId, Constant, Op, ValueType};
-use program::outline::{Action, Condition, EventId, Member, Origin};
-use program::summary::{Access, Spot};
-use program::{LockKind, MethodId, Place, Variable};
+use program::model::State;
+use program::outline::{Action, Condition, Event, EventId, Member, NameStep, Origin, Outline, Source, Start};
+use program::summary::{Access, Root, Spot};
+use program::{FieldId, LockKind, MethodId, Place, Variable};
 
 use super::stale::{Asking, Flow, How};
 use crate::stale_values::is_contended;
@@ -20,6 +22,8 @@ struct Refusal {
     thrown: ClassName,
     /// Whether it does if the number or flag is nought, or if it is not; none if that is not told.
     if_nought: Option<bool>,
+    /// Fields that never change, which what is found is compared with.
+    against: Vec<FieldId>,
 }
 
 impl Asking<'_> {
@@ -39,11 +43,48 @@ impl Asking<'_> {
 
     /// Whether a call throws because of what it finds where it was asked before, and the method does not reckon with that.
     pub(super) fn is_refused(&self, read: &Access, target: &Access) -> bool {
-        let refusal = self.refusal(&target.spot);
-        refusal
-            .is_some_and(|refusal| self.comes_out(self.method, target.event, &target.spot, refusal.thrown, MAX_DEPTH))
+        let Some(refusal) = self.refusal(&target.spot) else { return false };
+        refusal.against.iter().all(|field| self.is_asked_with(read, target, *field))
+            && !self.is_of_library(read)
+            && self.comes_out(self.method, target.event, &target.spot, refusal.thrown, MAX_DEPTH)
             && !is_owned(self.whole, self.method, read)
             && self.is_contended(read, target)
+    }
+
+    /// Whether the question, too, has to do with a field that never changes: it is read where the question is asked, or what it
+    /// holds is.
+    fn is_asked_with(&self, read: &Access, target: &Access, field: FieldId) -> bool {
+        let program = self.whole.program;
+        let asking = program.declared_method(read.spot.method).and_then(|method| self.whole.summaries.outline(method));
+        let is_it = |event: &Event| match event.action {
+            Action::Read { member: Member::Field(read) | Member::Static(read), .. } => {
+                program.resolve_field(read) == Some(field)
+            }
+            _ => false,
+        };
+        let is_held = |root: Root| match root {
+            Root::Access(asked) => {
+                Variable::of(program, &self.summary.accesses[asked.index()]) == Some(Variable::Held(field))
+            }
+            Root::Parameter(_) => false,
+        };
+        asking.is_some_and(|asking| asking.events.iter().any(is_it))
+            || target.control.iter().any(|influence| is_held(influence.root))
+    }
+
+    /// Whether the object is one that the library has made and that is known by an interface of the library: nothing says that
+    /// it is one of the program's own, whatever else implements the interface.
+    fn is_of_library(&self, read: &Access) -> bool {
+        let program = self.whole.program;
+        let is_library = |class: ClassName| !program.class(class).is_some_and(|class| program.is_checked(class));
+        let called = |event: EventId| match &self.outline.events[event.index()].action {
+            Action::Call { method, .. } => Some(method.class),
+            _ => None,
+        };
+        match read.base.start {
+            Start::Result(made) => [made, read.event].into_iter().all(|call| called(call).is_some_and(is_library)),
+            _ => false,
+        }
     }
 
     /// Whether another thread writes what was asked around that time, by what is known of parts and of order.
@@ -82,9 +123,12 @@ impl Asking<'_> {
         let outline = self.whole.summaries.outline(method)?;
         let event = outline.events.iter().position(|event| event.pc == spot.pc)?;
         let Ok(Some(body)) = program.body(method) else { return None };
-        let is_own = |condition: &&Condition| {
-            let mut sources = condition.sources.iter();
-            !condition.sources.is_empty() && sources.all(|source| source.origin == Origin::Event(EventId(event as u32)))
+        let is_it = |source: &&Source| source.origin == Origin::Event(EventId(event as u32));
+        // What it is compared with, if that never changes.
+        let against = |condition: &Condition| -> Option<Vec<FieldId>> {
+            let others = condition.sources.iter().filter(|source| !is_it(source));
+            let against = others.map(|source| self.lasting(outline, source)).collect::<Option<Vec<_>>>()?;
+            condition.sources.iter().any(|source| is_it(&source)).then_some(against)
         };
         let is_unchecked = |class: ClassName| {
             let is_a = |name: &str| program.is_subtype(class, program.names.class(name));
@@ -98,12 +142,34 @@ impl Asking<'_> {
             _ => None,
         });
         let thrown: Vec<(usize, ClassName)> = thrown.collect();
-        outline.conditions.iter().filter(is_own).find_map(|condition| {
+        outline.conditions.iter().find_map(|condition| {
+            let against = against(condition)?;
             thrown.iter().find_map(|(block, class)| {
                 let way = (0..2).find(|way| outline.comes_only_by(condition, *way, *block))?;
-                Some(Refusal { thrown: *class, if_nought: condition.nought.map(|nought| nought == way) })
+                let if_nought = condition.nought.map(|nought| nought == way);
+                Some(Refusal { thrown: *class, if_nought, against: against.clone() })
             })
         })
+    }
+
+    /// The field that has a value which is always the same: a final one, or one whose container nobody changes.
+    /// `drawn == tickets.size()`.
+    fn lasting(&self, outline: &Outline, source: &Source) -> Option<FieldId> {
+        let program = self.whole.program;
+        let Origin::Event(event) = source.origin else { return None };
+        match &outline.events[event.index()].action {
+            Action::Read { member: Member::Field(field) | Member::Static(field), .. } => {
+                program.resolve_field(*field).filter(|_| program.is_final_field(*field))
+            }
+            Action::Call { method, arguments, .. } => {
+                let Some(NameStep::Field(field)) = arguments.first()?.name.steps.last() else { return None };
+                let model = self.whole.calls.model(program, *method, method.class)?;
+                let is_look = model.state == State::Contents && !model.access.writes();
+                let field = program.resolve_field(*field).filter(|_| is_look && program.is_final_field(*field))?;
+                self.whole.variables.writers(Variable::Held(field)).is_empty().then_some(field)
+            }
+            _ => None,
+        }
     }
 
     /// Whether what is thrown at a place that an event of a method leads to comes out of the method.

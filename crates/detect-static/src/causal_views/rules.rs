@@ -411,7 +411,8 @@ impl Asking<'_> {
             let is_this = !is_static && influence.root == Root::Parameter(0);
             !is_this && b.value.iter().any(|other| other.root == influence.root)
         });
-        (shares || self.is_passed_on(a, b) || self.is_passed_on(b, a)) && updates(first) && updates(second)
+        let is_one = shares || self.is_passed_on(a, b) || self.is_passed_on(b, a) || self.are_given_one(a, b);
+        is_one && updates(first) && updates(second)
     }
 
     /// Whether what the one takes out of its container is put into the other, and has not been by the one itself.

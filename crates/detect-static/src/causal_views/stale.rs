@@ -310,7 +310,8 @@ impl Asking<'_> {
             && self.whole.variables.belong_together(seen.variable, reached.variable)
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target);
-        is_stale.then(|| self.change(stale.how, &seen, target)).flatten()
+        let change = || self.change(stale.how, &seen, target);
+        is_stale.then(|| change().or_else(|| self.change_elsewhere(stale.how, &seen, read, target))).flatten()
     }
 
     /// Whether a number says how many places of an array are in use: some section changes both, and somebody makes it smaller.
@@ -415,12 +416,17 @@ impl Asking<'_> {
     /// A write by another thread; of a collection, one that may make it smaller.
     fn change(&self, how: How, item: &Item, target: &Access) -> Option<Place> {
         let mut writers = self.whole.variables.writers(item.variable).iter().copied();
-        let found = writers.find(|writer| match how {
+        let found = writers.find(|writer| self.matters(how, writer, target));
+        found.filter(|_| is_shared(self.whole, item.variable))
+    }
+
+    /// Whether another thread may do a write, and it makes the old value wrong.
+    pub(super) fn matters(&self, how: How, writer: &Place, target: &Access) -> bool {
+        match how {
             How::There => self.takes_away(writer) && run_at_once(self.whole, self.method, writer.method),
             How::Refused => self.makes_refuse(writer, target) && run_at_once(self.whole, self.method, writer.method),
             How::Position | How::Bound | How::Reentered => self.is_change(writer),
-        });
-        found.filter(|_| is_shared(self.whole, item.variable))
+        }
     }
 
     fn is_change(&self, writer: &Place) -> bool {

@@ -1,21 +1,34 @@
 //! Answers that a step gives, and what it was told to expect: whether somebody listens, and whether it is about what was
 //! judged.
 
+use program::Variable;
 use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline, Sources};
 use program::summary::{Access, Root};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale};
+use crate::gone::is_missed_by_callers;
 
 impl Looking<'_> {
-    /// Whether what an event yields is an `Optional` that is asked whether there is something in it.
-    pub(super) fn is_asked_as_optional(&self, outline: &Outline, taken: EventId) -> bool {
+    /// Whether what an event yields is an `Optional` that is asked whether there is something in it, by somebody who takes no
+    /// for an answer: the answer may be passed on to callers.
+    pub(super) fn is_asked_as_optional(&self, outline: &Outline, taken: EventId, variable: Variable) -> bool {
         let text = |symbol| self.whole.program.names.text(symbol);
-        outline.events.iter().any(|event| match &event.action {
+        outline.events.iter().enumerate().any(|(index, event)| match &event.action {
             Action::Call { method, arguments, .. } => {
-                text(method.class.0).starts_with("java/util/Optional")
-                    && !matches!(text(method.name), "get" | "orElseThrow")
-                    && arguments.first().is_some_and(|asked| asked.objects.contains(&Object::Event(taken)))
+                let is_of_it = text(method.class.0).starts_with("java/util/Optional")
+                    && arguments.first().is_some_and(|asked| asked.objects.contains(&Object::Event(taken)));
+                let is_missed = |if_nought: bool| {
+                    is_only_yielded(outline, EventId(index as u32))
+                        && is_missed_by_callers(self.whole, self.method, if_nought, variable)
+                };
+                is_of_it
+                    && match text(method.name) {
+                        "get" | "orElseThrow" => false,
+                        "isPresent" => !is_missed(true),
+                        "isEmpty" => !is_missed(false),
+                        _ => true,
+                    }
             }
             _ => false,
         })
@@ -104,4 +117,10 @@ fn is_same(outline: &Outline, one: &Argument, other: &Argument) -> bool {
             }
             _ => false,
         }
+}
+
+/// Whether what an event yields is passed on to callers, and decides nothing here.
+fn is_only_yielded(outline: &Outline, event: EventId) -> bool {
+    let is_it = |sources: &Sources| sources.iter().any(|source| source.origin == Origin::Event(event));
+    is_it(&outline.result) && !outline.conditions.iter().any(|condition| is_it(&condition.sources))
 }

@@ -97,7 +97,7 @@ fn are_ordered(whole: &Whole<'_>, process: EntryId, at: At, other: EntryId, ther
 }
 
 /// Whether two threads may be at two places at the same time.
-pub(super) fn may_meet(whole: &Whole<'_>, at: At, there: At) -> bool {
+pub(crate) fn may_meet(whole: &Whole<'_>, at: At, there: At) -> bool {
     let threads = whole.threads();
     let others = threads.of_method(there.method);
     threads.of_method(at.method).iter().any(|process| {

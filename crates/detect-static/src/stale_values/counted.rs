@@ -1,16 +1,17 @@
 //! A number that is taken in one section and counted on in another one, while what was taken goes on: `id = peek();
-//! advance(); return id;`. Two threads that come at once go on with one number. The same where the step comes first and
-//! the number is asked afterwards, and where the number is the place of what was added to a container.
+//! advance(); return id;`. Two threads that come at once go on with one number. The same where the number is part of a new
+//! object that goes on, where the step comes first and the number is asked afterwards, and where the number is the place of
+//! what was added to a container.
 
 use std::cell::LazyCell;
 
 use program::model::State;
-use program::outline::{Action, EventId, Member, Origin, Outline, Sources, Start};
-use program::summary::{Access, AccessId};
+use program::outline::{Action, EventId, Member, Object, Origin, Outline, Sources, Start};
+use program::summary::{Access, AccessId, Root};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
-use super::stepped::is_amount;
+use super::stepped::{is_amount, is_one};
 use crate::threads::run_at_once;
 use crate::words::operation;
 
@@ -64,17 +65,15 @@ impl Looking<'_> {
             taken.member != Member::State(State::Contents) || operation(self.whole, &taken.spot) == Some("size");
         let (stepping, taking) = (&outline.events[step.event.index()], &outline.events[taken.event.index()]);
         // A number that came of a step is one's own.
-        let is_own = self.summary.accesses.iter().any(|change| {
-            change.is_write
-                && change.event == taken.event
-                && change.member == taken.member
-                && change.base.same(&taken.base)
-        });
+        let is_own = self
+            .summary
+            .accesses
+            .iter()
+            .any(|change| change.is_write && change.event == taken.event && is_one(change, taken));
         let is_beside = !taken.is_write
             && !is_own
             && taken.event != step.event
-            && taken.member == step.member
-            && taken.base.same(&step.base)
+            && is_one(taken, step)
             && is_number
             && step.held.intersection(taken.held).is_empty()
             && stepping.control == taking.control
@@ -108,7 +107,24 @@ impl Looking<'_> {
                 && put.base.start != Start::Unknown
                 && (comes_from(&put.address, taken) || comes_from(&put.value, taken))
         };
-        is_yielded || self.summary.accesses.iter().any(is_put)
+        is_yielded
+            || self.summary.accesses.iter().any(is_put)
+            || is_number && self.summary.accesses.iter().any(|put| self.is_number_of_yielded(outline, put, taken))
+    }
+
+    /// `id = peek(); advance(); return new Ticket(id, name);`: whether a write gives what was taken, and nothing else, to a
+    /// field of a new object that the method yields.
+    fn is_number_of_yielded(&self, outline: &Outline, put: &Access, taken: AccessId) -> bool {
+        let is_yielded = |register: u32| {
+            let mut returned = outline.returned.iter();
+            returned.any(|object| matches!(object, Object::New { register: made, .. } if *made == register))
+        };
+        put.is_write
+            && matches!(put.member, Member::Field(_))
+            && put.base.steps.is_empty()
+            && comes_from(&put.value, taken)
+            && put.value.iter().all(|influence| influence.root == Root::Access(taken))
+            && matches!(put.base.start, Start::New(register) if is_yielded(register))
     }
 }
 

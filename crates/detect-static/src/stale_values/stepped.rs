@@ -60,9 +60,7 @@ impl Looking<'_> {
         step.value.iter().find_map(|influence| match influence.root {
             Root::Access(read) => {
                 let before = self.access(read);
-                let is_it = before.member == step.member
-                    && before.base.same(&step.base)
-                    && !before.held.intersection(step.held).is_empty();
+                let is_it = is_one(before, step) && !before.held.intersection(step.held).is_empty();
                 is_it.then_some(read)
             }
             Root::Parameter(_) => None,
@@ -226,6 +224,11 @@ impl Looking<'_> {
 fn is_asked(outline: &Outline, step: EventId) -> bool {
     let mut sources = outline.conditions.iter().flat_map(|condition| &condition.sources);
     sources.any(|source| source.origin == Origin::Event(step))
+}
+
+/// Whether two accesses are of one variable; a static is of no object.
+pub(super) fn is_one(first: &Access, second: &Access) -> bool {
+    first.member == second.member && (matches!(first.member, Member::Static(_)) || first.base.same(&second.base))
 }
 
 /// Whether it is an amount of one object, not of any element of something.

@@ -144,7 +144,7 @@ impl Looking<'_> {
         comes_from(&write.awaited, stale.read)
             && self.way_of(write) == Some(Way::Down)
             && !outline.conditions.iter().any(|condition| condition.sources.iter().any(is_taken))
-            && !self.is_asked_as_optional(outline, write.event)
+            && !self.is_asked_as_optional(outline, write.event, stale.variable)
     }
 
     /// `if (!queue.isEmpty()) { job = queue.poll(); if (job == null) blanks++; .. }`: that there is nothing to take is no answer

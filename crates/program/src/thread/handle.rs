@@ -4,7 +4,7 @@
 use location::{ClassName, MethodName};
 
 use super::site::Join;
-use super::task::{At, Finder, held_by, is_static};
+use super::task::{At, Finder, held_by, is_static, makes};
 use crate::class::{FieldId, MethodId};
 use crate::model::{After, CallModel, Returns};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object, Objects, Start};
@@ -199,12 +199,34 @@ impl Finder<'_> {
         handles
     }
 
-    /// Names for the objects, and for where they are put.
+    /// Names for the objects, for where they are put, and for what they were given to run: who waits for the future waits for
+    /// the thread that runs it.
     pub(super) fn kept_handles(&self, method: MethodId, objects: &Objects) -> Vec<Handle> {
         let mut handles = Vec::new();
         self.add_own_handles(method, objects, &mut handles, MAX_DEPTH);
         self.add_kept(method, objects, &mut handles, 3);
+        for wrapped in self.wrapped_by(method, objects) {
+            self.add_own_handles(method, &wrapped.objects, &mut handles, MAX_DEPTH);
+            self.add_kept(method, &wrapped.objects, &mut handles, 3);
+        }
         handles
+    }
+
+    /// What objects that a method makes were given to run.
+    fn wrapped_by(&self, method: MethodId, objects: &Objects) -> Vec<&Argument> {
+        let Some(outline) = self.outline(method) else { return Vec::new() };
+        let mut found = Vec::new();
+        for event in &outline.events {
+            let Action::Call { method: called, arguments, .. } = &event.action else { continue };
+            let is_of = |object: &Object| match object {
+                Object::New { register, .. } => arguments.first().is_some_and(|made| makes(&made.objects, *register)),
+                _ => false,
+            };
+            if self.program.names.text(called.name) == "<init>" && objects.iter().any(is_of) {
+                found.extend(self.wrapped(*called, arguments));
+            }
+        }
+        found
     }
 
     fn add_kept(&self, method: MethodId, objects: &Objects, handles: &mut Vec<Handle>, depth: usize) {

@@ -358,17 +358,20 @@ impl<'f> Finder<'f> {
     }
 
     /// What a constructor's object runs when it is started.
-    fn wrapped<'a>(&self, constructor: MethodName, arguments: &'a [Argument]) -> Option<&'a Argument> {
+    pub(super) fn wrapped<'a>(&self, constructor: MethodName, arguments: &'a [Argument]) -> Option<&'a Argument> {
         let wraps = self.library.model(constructor)?.wraps?;
         arguments.get(usize::from(wraps) + 1)
     }
 
-    /// The method of the program that runs when an object of this class is started as a `wanted`.
+    /// The method of the program that runs when an object of this class is started as a `wanted`. What a wrapper turns into a
+    /// `wanted` may be something else itself: a `Callable` in a `FutureTask` that a thread is given.
     pub(super) fn run_of(&self, class: ClassName, wanted: ClassName) -> Option<MethodId> {
-        let entry =
-            self.calls.task_entry(self.program, wanted).or_else(|| self.calls.task_entry(self.program, class))?;
-        let run = self.calls.hierarchy.resolve(self.program, class, entry.name, entry.descriptor)?;
-        is_checked_code(self.program, run).then_some(run)
+        let run_as = |kind: ClassName| {
+            let entry = self.calls.task_entry(self.program, kind)?;
+            let run = self.calls.hierarchy.resolve(self.program, class, entry.name, entry.descriptor)?;
+            is_checked_code(self.program, run).then_some(run)
+        };
+        run_as(wanted).or_else(|| run_as(class))
     }
 
     /// Every class that is a `wanted` may run.
