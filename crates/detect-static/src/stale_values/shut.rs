@@ -117,7 +117,7 @@ impl Looking<'_> {
             && stale.variable != stale.written
             && matches!(operation(self.whole, &write.spot), Some("poll" | "pollFirst" | "pollLast"))
             && (outline.conditions.iter().any(|condition| condition.sources.iter().any(is_got))
-                || self.is_asked_as_optional(outline, write.event))
+                || self.is_asked_as_optional(outline, write.event, stale.written))
             && self.whole.variables.writers(stale.variable).iter().all(empties)
     }
 
