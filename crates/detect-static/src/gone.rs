@@ -187,6 +187,30 @@ pub(crate) fn is_missed_by_callers(whole: &Whole<'_>, method: MethodId, if_nough
     })
 }
 
+/// Whether a question what an event has yielded only chooses the answer of a method, `return taken != null`, and a caller takes
+/// "no" so.
+pub(crate) fn is_answered_and_missed(
+    whole: &Whole<'_>,
+    method: MethodId,
+    outline: &Outline,
+    (condition, got): (&Condition, EventId),
+    variable: Variable,
+) -> bool {
+    let Ok(Some(body)) = whole.program.body(method) else { return false };
+    if !asks(condition, Origin::Event(got)) {
+        return false;
+    }
+    let then = after_nothing(outline, condition);
+    let is_done = outline.events.iter().any(|event| then[event.block as usize]);
+    let (no, yes): (Vec<_>, Vec<_>) = returned(&body).into_iter().partition(|(block, _)| then[*block]);
+    match no.as_slice() {
+        [(_, Some(no))] if !is_done && yes.iter().all(|(_, yes)| yes.is_some_and(|yes| yes != *no)) => {
+            is_missed_by_callers(whole, method, *no == 0, variable)
+        }
+        _ => false,
+    }
+}
+
 /// What is done in some blocks of a method, where it matters whether a variable is touched.
 fn done(
     whole: &Whole<'_>,

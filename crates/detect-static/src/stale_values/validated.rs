@@ -8,7 +8,7 @@ use program::{Place, Variable};
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
-use crate::gone::Gone;
+use crate::gone::{Gone, is_answered_and_missed};
 use crate::words::{called_at, operation};
 
 impl Looking<'_> {
@@ -137,13 +137,18 @@ impl Looking<'_> {
     }
 
     /// `awaitOne(); one = queue.poll();`: who has waited until there is one counts on it, whatever the taking may say; unless
-    /// it is asked whether it got one.
+    /// it is asked whether it got one, by somebody who takes no for an answer.
     fn is_waited_for(&self, stale: &Stale, write: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let is_taken = |source: &Source| source.origin == Origin::Event(write.event);
+        let is_missed = |condition: &Condition| {
+            let asked = (condition, write.event);
+            is_answered_and_missed(self.whole, self.method, outline, asked, stale.variable)
+        };
+        let mut conditions = outline.conditions.iter();
         comes_from(&write.awaited, stale.read)
             && self.way_of(write) == Some(Way::Down)
-            && !outline.conditions.iter().any(|condition| condition.sources.iter().any(is_taken))
+            && !conditions.any(|condition| condition.sources.iter().any(is_taken) && !is_missed(condition))
             && !self.is_asked_as_optional(outline, write.event, stale.variable)
     }
 
