@@ -363,11 +363,15 @@ impl Asking<'_> {
     }
 
     /// Whether the reader finds the one by what the other tells, and that is written first: it is told of what is not
-    /// yet there. The other way around nobody looks before all is there.
+    /// yet there. The other way around nobody looks before all is there. What is taken away is to be taken from the other
+    /// one first.
     fn looked_up_too_early(&self, first: &Access, second: &Access, reader: &Joint) -> Option<Met> {
         let summary = self.whole.summaries.summary(reader.method)?;
-        let (index, content) =
-            if first.event <= second.event { (reader.first, reader.second) } else { (reader.second, reader.first) };
+        let is_taken_away = first.is_removal && second.is_removal;
+        let (index, content) = match (first.event <= second.event) != is_taken_away {
+            true => (reader.first, reader.second),
+            false => (reader.second, reader.first),
+        };
         let index = self.likes(reader, index);
         self.likes(reader, content).into_iter().find_map(|content| {
             let content = &summary.accesses[content.index()];
