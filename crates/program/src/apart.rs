@@ -362,14 +362,13 @@ impl Whole<'_> {
                 Some(element) => return Some(element),
                 None => (is_object || self.is_all_of_enum(body, array)) && varies(index),
             },
-            Op::CallDynamic { dynamic, arguments } => {
-                body.dynamic(dynamic).lambda.is_none() && body.operands(arguments).iter().any(|part| varies(*part))
-            }
+            Op::CallDynamic { .. } => self.program.text_parts(body, value).into_iter().any(varies),
             Op::Call { kind, method, arguments } => {
                 let arguments = body.operands(arguments);
                 let class = text(method.class.0);
                 match (text(method.name), arguments) {
                     ("valueOf", [inner]) if class.starts_with("java/lang/") => varies(*inner),
+                    ("toString", [_]) => self.program.text_parts(body, value).into_iter().any(varies),
                     ("get", [list, index]) if class.starts_with("java/util/") => match element(*list, *index) {
                         Some(element) => return Some(element),
                         None => is_object && varies(*index),

@@ -96,13 +96,30 @@ impl Program {
         self.parameters.get((field.0 as usize).checked_sub(self.first_parameter())?)
     }
 
-    /// The source's name of the local that a lambda has by the parameter which a field stands for.
+    /// The source's name of the local that a lambda has by the parameter which a field stands for. Not all compilers write
+    /// it into the lambda; those who make the lambda have it, too.
     pub(crate) fn parameter_name(&self, field: FieldId) -> Option<Symbol> {
-        let ParameterField { method, position, .. } = self.parameter_field(field)?;
-        let body = self.body(*method).ok()??;
-        let is_it = |op: &Op| matches!(op, Op::Parameter(own) if own == position);
+        let ParameterField { method, position, .. } = *self.parameter_field(field)?;
+        let body = self.body(method).ok()??;
+        let is_it = |op: &Op| matches!(op, Op::Parameter(own) if *own == position);
         let (value, _) = body.instructions().find(|(_, instruction)| is_it(&instruction.op))?;
-        body.name(value)
+        body.name(value).or_else(|| self.captured_name(method, position))
+    }
+
+    fn captured_name(&self, lambda: MethodId, position: u16) -> Option<Symbol> {
+        let name = self.method_name(lambda);
+        let mut makers = self.methods().filter(|maker| self.mentions[maker.index()].lambdas.contains(&name));
+        makers.find_map(|maker| {
+            let body = self.body(maker).ok()??;
+            body.instructions().find_map(|(_, instruction)| match instruction.op {
+                Op::CallDynamic { dynamic, arguments }
+                    if body.dynamic(dynamic).lambda.is_some_and(|handle| handle.member == name) =>
+                {
+                    body.name(*body.operands(arguments).get(usize::from(position))?)
+                }
+                _ => None,
+            })
+        })
     }
 }
 

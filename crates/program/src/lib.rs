@@ -49,6 +49,7 @@ mod section;
 mod show;
 mod sign;
 mod sole;
+mod text;
 mod turns;
 mod values;
 mod variable;

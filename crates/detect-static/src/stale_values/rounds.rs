@@ -145,7 +145,8 @@ impl Looking<'_> {
                 // A table that nobody changes, as compilers make them for a switch.
                 Op::ArrayLoad { array, index, .. } => {
                     let table = self.lasting(body, array).map(|(field, _)| self.whole.sharings().contents(field));
-                    table == Some(Some(Sharing::EffectivelyImmutable)) && is_fixed(array) && is_fixed(index)
+                    let is_kept = table == Some(Some(Sharing::EffectivelyImmutable)) && is_fixed(array);
+                    (is_kept || self.is_compilers_table(body, array)) && is_fixed(index)
                 }
                 Op::Call { kind, method, arguments } => {
                     self.is_answer_of_value(kind, method)
@@ -153,6 +154,14 @@ impl Looking<'_> {
                 }
                 _ => false,
             }
+    }
+
+    /// Whether a table comes from a method that the source does not have, as some compilers make one for a switch.
+    fn is_compilers_table(&self, body: &Body, table: Value) -> bool {
+        let Op::Call { kind: CallKind::Static, method, arguments } = *body.op(table) else { return false };
+        let made = self.whole.program.declared_method(method);
+        let is_hidden = |made: MethodId| self.whole.program.method(made).access.is_synthetic();
+        made.is_some_and(is_hidden) && body.operands(arguments).is_empty()
     }
 
     /// Whether the library answers for an object that never changes: `shift.ordinal()`, `mode.equals("day")`.

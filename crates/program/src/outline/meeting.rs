@@ -159,7 +159,7 @@ impl<S: Fn(Value, Value) -> Sources> Finding<'_, S> {
             let is_set = is_made && program.names.text(method.name).starts_with("set") && !is_text(program, method);
             let is_told = is_telling && is_own && (is_made || is_given);
             let is_kept = is_made && is_put(program, method);
-            let is_written = is_made && is_text(program, method) && program.names.text(method.name) == "append";
+            let is_written = is_made && writes_text(program, method);
             if !(is_told || is_kept || is_builder || is_written || is_telling && is_set) {
                 continue;
             }
@@ -265,6 +265,17 @@ fn is_concatenation(program: &Program, dynamic: &Dynamic) -> bool {
 /// Whether a method is one of what only puts text together.
 fn is_text(program: &Program, method: MethodName) -> bool {
     matches!(program.names.text(method.class.0), "java/lang/StringBuilder" | "java/lang/StringBuffer")
+}
+
+/// Whether a method puts its argument into a text, which the constructor does, too, unless it is only told how long the
+/// text may be: compilers begin with it.
+fn writes_text(program: &Program, method: MethodName) -> bool {
+    is_text(program, method)
+        && match program.names.text(method.name) {
+            "append" => true,
+            "<init>" => program.names.text(method.descriptor) != "(I)V",
+            _ => false,
+        }
 }
 
 /// Whether a method yields an object of its own class, as those do that can be called one after the other.

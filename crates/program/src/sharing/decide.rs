@@ -9,6 +9,10 @@ impl Sharings<'_> {
     /// Of the field itself, and of the contents of what it holds.
     pub(super) fn decide_field(self, field: FieldId) -> Answer {
         let all = self.accesses(field);
+        if self.is_compilers_own(field) {
+            let part = |part: Part| all.iter().any(|access| access.part == part).then_some(Sharing::CompilersOwn);
+            return (Sharing::CompilersOwn, part(Part::Contents), part(Part::Within));
+        }
         let of = |part: Part| {
             let some = all.iter().filter(|access| access.part == part && !access.is_initial);
             let some = some.filter(|access| !self.is_at_home(field, access));
@@ -34,6 +38,13 @@ impl Sharings<'_> {
             })
         };
         (reference, behind(Part::Contents), behind(Part::Within))
+    }
+
+    /// Whether the source has no such field, and it is not one of those by which captured locals go: the places of an
+    /// enum's constants that the compiler of Eclipse keeps for a `switch`, the counts of a coverage tool.
+    fn is_compilers_own(self, field: FieldId) -> bool {
+        let access = self.program.field(field).access;
+        access.is_synthetic() && access.is_static() && !access.is_final()
     }
 
     /// Code that is not here, if it can write the field.

@@ -33,6 +33,9 @@ pub enum Sharing {
     Final,
     /// Written only while its object is made, before others know the object; or never.
     EffectivelyImmutable,
+    /// A table that a compiler or another tool has put into the class and fills when it is first asked for. Whoever
+    /// fills it fills it alike, and nobody could mend it.
+    CompilersOwn,
     /// An annotation says that threads do not share it.
     Promised(Mark),
     /// No thread comes there.
@@ -181,6 +184,7 @@ pub fn describe(program: &Program, threads: &Threads, sharing: Sharing) -> Strin
     match sharing {
         Sharing::Final => "never changes: it is final".to_owned(),
         Sharing::EffectivelyImmutable => "never changes: only written while its object is made".to_owned(),
+        Sharing::CompilersOwn => "not shared: the compiler keeps it for itself".to_owned(),
         Sharing::Promised(mark) => format!("not shared: marked `@{}`", mark.name()),
         Sharing::Unreached => "not shared: no thread comes there".to_owned(),
         Sharing::OneThread(entry) => format!("not shared: only {} touches it", name(entry)),
