@@ -100,6 +100,8 @@ enum Part {
     Touch,
     /// A read of what a first part reads, by code that may write it as well.
     Rewrite,
+    /// An access that tells which object a method has that leads to a unit.
+    Witness,
 }
 
 /// What one run says.
@@ -127,12 +129,13 @@ impl Pairs {
         let mut methods: FxHashMap<String, Entered> = FxHashMap::default();
         let name = |method: &MethodPlace| format!("{}.{}:{}", method.class, method.name, method.descriptor);
         for (number, suspicion) in suspicions.iter().enumerate() {
-            let Detour { approaches, touches, rewrites, .. } = &suspicion.detour;
+            let Detour { approaches, touches, rewrites, witnesses, .. } = &suspicion.detour;
             let parts = [
                 (Part::First, &suspicion.first),
                 (Part::Second, &suspicion.second),
                 (Part::Touch, touches),
                 (Part::Rewrite, rewrites),
+                (Part::Witness, witnesses),
             ];
             for (part, places) in parts {
                 for place in places {
@@ -359,6 +362,7 @@ impl Pairs {
                 }
                 // Whoever is in the unit itself is a rival.
                 Part::Rewrite if roles.contains(&(suspicion, Part::First)) => {}
+                Part::Witness => self.witness(event.thread, suspicion, access, object),
                 Part::Rewrite => {
                     let record = Record::new(event.thread, held, Access { writes: true, ..access });
                     self.seen[suspicion].may_write(record);

@@ -2,13 +2,15 @@
 //! besides.
 //!
 //! `if (isFull) evict(); else look();` leads to `evict`, whichever branch a run takes. Whoever looks has its hands on what
-//! `evict` is about. So does `policy.apply(store)`, whichever of a few policies a run was given.
+//! `evict` is about. So does `policy.apply(store)`, whichever of a few policies a run was given. Who touches what only the
+//! object has that the unit is about, in a method that leads there with this object, has that object in its hands as well.
 
 use std::collections::BTreeSet;
 
 use finding::{Detour, Suspicion};
 use location::{MethodName, MethodPlace, Place, Site};
-use program::summary::Spot;
+use program::outline::{Action, Member, Name, NameStep, Start};
+use program::summary::{Access, Spot};
 use program::{MethodId, Program, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -33,6 +35,27 @@ pub(crate) struct Asked {
     pub(crate) first: BTreeSet<Variable>,
     /// Whether it writes that.
     pub(crate) is_write: bool,
+    /// The parameter of the method that has all that, by fields that never change.
+    pub(crate) object: Option<u16>,
+}
+
+/// The parameter that has all that some accesses touch, by fields that never change.
+pub(crate) fn object<'a>(whole: &Whole<'_>, accesses: impl Iterator<Item = &'a Access>) -> Option<u16> {
+    let mut positions = accesses.map(|access| match access.member {
+        Member::Static(_) => None,
+        _ => parameter(whole, &access.base),
+    });
+    let first = positions.next()??;
+    positions.all(|position| position == Some(first)).then_some(first)
+}
+
+/// The parameter that a name starts with, if it says for good which object is meant.
+fn parameter(whole: &Whole<'_>, name: &Name) -> Option<u16> {
+    let is_fixed = |step: &NameStep| matches!(step, NameStep::Field(field) if whole.program.is_final_field(*field));
+    match name.start {
+        Start::Parameter(position) => name.steps.iter().all(is_fixed).then_some(position),
+        _ => None,
+    }
 }
 
 /// A place in the code that accesses a variable.
@@ -50,7 +73,7 @@ pub(crate) fn with_detours(whole: &Whole<'_>, asked: Vec<Asked>) -> Vec<Suspicio
     let begins: FxHashSet<MethodId> = entries.iter().filter_map(|entry| entry.method).collect();
     asked
         .into_par_iter()
-        .map(|Asked { suspicion, method, first, is_write }| {
+        .map(|Asked { suspicion, method, first, is_write, object }| {
             let mut seen: FxHashSet<Spot> = FxHashSet::default();
             let mut rewrites: Vec<Place> = Vec::new();
             for variable in &first {
@@ -66,9 +89,11 @@ pub(crate) fn with_detours(whole: &Whole<'_>, asked: Vec<Asked>) -> Vec<Suspicio
             if suspicion.is_split || spots.len() > MAX_TOUCHES || approaches.len() > MAX_APPROACHES {
                 return suspicion;
             }
+            let witnesses = object.map(|object| witnesses(whole, &approaches, object)).unwrap_or_default();
+            let witnesses = witnesses.iter().map(|spot| place(whole.program, spot)).collect();
             let approaches = approaches.into_iter().map(|method| readable(whole.program, method)).collect();
             let touches = spots.into_iter().map(|spot| place(whole.program, &spot)).collect();
-            Suspicion { detour: Detour { approaches, touches, rewrites, is_write }, ..suspicion }
+            Suspicion { detour: Detour { approaches, touches, rewrites, witnesses, is_write }, ..suspicion }
         })
         .collect()
 }
@@ -118,6 +143,49 @@ fn approaches(whole: &Whole<'_>, method: MethodId, begins: &FxHashSet<MethodId>)
             }
         }
         edge = edge.end..found.len();
+    }
+    found
+}
+
+/// Where the code of the methods that lead to a unit, the first of which has it, accesses what the object that the unit is
+/// about has for itself alone: whoever was there had that very object. `object`: which parameter it is, or which has it.
+fn witnesses(whole: &Whole<'_>, approaches: &[MethodId], object: u16) -> Vec<Spot> {
+    let (program, calls) = (whole.program, &whole.calls);
+    let mut objects: Vec<Option<u16>> = vec![Some(object)];
+    for caller in &approaches[1..] {
+        // What it gives to those that are known to lead there; two objects are one too many.
+        let mut given = Vec::new();
+        for event in whole.summaries.outline(*caller).map(|outline| outline.events.as_slice()).unwrap_or_default() {
+            let Action::Call { kind, method, arguments } = &event.action else { continue };
+            let targets = calls.targets(program, *kind, *method);
+            let known = approaches.iter().zip(&objects).filter(|(callee, _)| targets.known().contains(callee));
+            given.extend(known.map(|(_, object)| {
+                let argument = arguments.get(usize::from((*object)?))?;
+                parameter(whole, &argument.name)
+            }));
+        }
+        let first = given.first().copied().flatten();
+        objects.push(first.filter(|_| given.iter().all(|other| *other == first)));
+    }
+    let mut found: Vec<Spot> = Vec::new();
+    for (method, object) in approaches.iter().zip(objects) {
+        let (Some(object), Some(summary)) = (object, whole.summaries.summary(*method)) else { continue };
+        let name = program.method_name(*method);
+        let is_own = |step: &NameStep| match step {
+            NameStep::Field(field) => whole.summaries.holdings.is_own(program, *field),
+            _ => false,
+        };
+        let own = summary.accesses.iter().filter(|access| {
+            access.spot.method == name
+                && !matches!(access.member, Member::Static(_))
+                && parameter(whole, &access.base) == Some(object)
+                && access.base.steps.iter().all(is_own)
+        });
+        for access in own {
+            if !found.contains(&access.spot) && found.len() < MAX_TOUCHES {
+                found.push(access.spot);
+            }
+        }
     }
     found
 }

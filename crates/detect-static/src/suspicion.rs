@@ -12,7 +12,7 @@ use program::outline::{Action, EventId, Member, Origin};
 use program::summary::{Access, AccessId, Root, Spot, Summary};
 use program::{MethodId, Variable, Whole};
 
-use crate::detour::Asked;
+use crate::detour::{self, Asked};
 
 /// The question that a finding puts to a run; `None` if nobody knows where its accesses are.
 pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<Asked> {
@@ -51,6 +51,7 @@ pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<
         method,
         first: first.iter().filter_map(variable).collect(),
         is_write: first.iter().all(|access| asking.access(*access).is_write),
+        object: detour::object(whole, first.iter().map(|access| asking.access(*access))),
     })
 }
 

@@ -36,6 +36,9 @@ pub struct Detour {
     /// Those of them that read, in a method that writes the same on another branch or later: whoever was there could have
     /// written.
     pub rewrites: Vec<Place>,
+    /// Where these methods access something of which each object that the unit is about has one for good: whoever accesses
+    /// the same there has the same object.
+    pub witnesses: Vec<Place>,
     /// Whether the first part writes.
     pub is_write: bool,
 }

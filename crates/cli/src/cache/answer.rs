@@ -138,7 +138,7 @@ impl Writer {
 
     fn suspicion(&mut self, suspicion: &Suspicion) {
         let Suspicion { finding, first, second, is_told, least, is_one_variable, is_split, detour } = suspicion;
-        let Detour { approaches, touches, rewrites, is_write } = detour;
+        let Detour { approaches, touches, rewrites, witnesses, is_write } = detour;
         self.finding(finding);
         self.list(first, Writer::place);
         self.list(second, Writer::place);
@@ -147,6 +147,7 @@ impl Writer {
         self.list(approaches, Writer::method);
         self.list(touches, Writer::place);
         self.list(rewrites, Writer::place);
+        self.list(witnesses, Writer::place);
     }
 }
 
@@ -242,7 +243,8 @@ impl Reader<'_> {
         let (is_told, is_one_variable, is_split, is_write) = (flag()?, flag()?, flag()?, flag()?);
         let least = evidence(&self.text()?)?;
         let (approaches, touches) = (self.list(Self::method)?, self.list(Self::place)?);
-        let detour = Detour { approaches, touches, rewrites: self.list(Self::place)?, is_write };
+        let (rewrites, witnesses) = (self.list(Self::place)?, self.list(Self::place)?);
+        let detour = Detour { approaches, touches, rewrites, witnesses, is_write };
         Some(Suspicion { finding, first, second, is_told, least, is_one_variable, is_split, detour })
     }
 }
@@ -295,6 +297,7 @@ pub(super) fn sample() -> Answer {
                 approaches: vec![method.clone()],
                 touches: vec![place(Some(4))],
                 rewrites: vec![place(Some(5))],
+                witnesses: vec![place(Some(6))],
                 is_write: true,
             },
         }],

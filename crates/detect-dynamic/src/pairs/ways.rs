@@ -2,13 +2,14 @@
 //!
 //! A thread is in a method whose code leads to the unit, and has its hands on the very object there: it accesses what the
 //! first part would access, or takes the lock that all who do so hold. What did not run is filled in there. What was held
-//! when the method was entered, and still is, would be held over the unit.
+//! when the method was entered, and still is, would be held over the unit. If nobody had its hands on that, two threads in
+//! such methods could all the same have gone on to it with one object, if both accessed what only this object has.
 
 use std::collections::BTreeMap;
 
 use finding::Evidence;
 use rustc_hash::FxHashSet;
-use trace::{Event, LockId, Tables, ThreadId, VariableId};
+use trace::{Event, LockId, ObjectId, Tables, ThreadId, VariableId};
 
 use super::Pairs;
 use super::records::{Access, Held, Record, Span};
@@ -23,6 +24,9 @@ pub(super) struct Ways {
     units: Vec<Unit>,
     /// Locks that were taken on the way, each with what a first part would have been but for its variable.
     taken: Vec<(LockId, Unit)>,
+    /// What was accessed on the way that only the object of a unit has, each with what a first part would have been but for
+    /// its variable.
+    witnesses: Vec<(ObjectId, Unit)>,
     /// What anybody accessed of what the first part accesses.
     variables: FxHashSet<VariableId>,
     /// How often it was looked at.
@@ -36,12 +40,23 @@ impl Ways {
     const MOST_LOOKS: u32 = 10_000;
 
     pub(super) fn clocks(&self) -> impl Iterator<Item = Clock> {
-        self.units.iter().chain(self.taken.iter().map(|(_, unit)| unit)).map(|unit| unit.first.clock)
+        let taken = self.taken.iter().map(|(_, unit)| unit);
+        let witnesses = self.witnesses.iter().map(|(_, unit)| unit);
+        self.units.iter().chain(taken).chain(witnesses).map(|unit| unit.first.clock)
     }
 
     fn add(&mut self, unit: Unit) {
         if self.units.len() < Ways::MOST && !self.units.iter().any(|known| is_alike(known, &unit)) {
             self.units.push(unit);
+        }
+    }
+
+    fn witness(&mut self, object: ObjectId, unit: Unit) {
+        // Which part of the object it is says nothing.
+        let of = |unit: &Unit| (unit.thread, unit.first.clock, unit.held);
+        let is_known = |known: &(ObjectId, Unit)| known.0 == object && of(&known.1) == of(&unit);
+        if self.witnesses.len() < Ways::MOST && !self.witnesses.iter().any(is_known) {
+            self.witnesses.push((object, unit));
         }
     }
 
@@ -104,6 +119,17 @@ impl Pairs {
         }
     }
 
+    /// An access that tells which object a method has that leads to a unit.
+    pub(super) fn witness(&mut self, thread: ThreadId, number: usize, access: Access, object: ObjectId) {
+        if !self.asks_for_ways(number) || self.seen[number].ways.looked == Ways::MOST_LOOKS {
+            return;
+        }
+        self.seen[number].ways.looked += 1;
+        if let Some(unit) = self.near(thread, number, access) {
+            self.seen[number].ways.witness(object, unit);
+        }
+    }
+
     /// The unit of a suspicion that would have begun at an access, if the thread is in a method that leads to it.
     fn near(&mut self, thread: ThreadId, number: usize, access: Access) -> Option<Unit> {
         let own = self.threads.get(thread.index())?;
@@ -124,7 +150,7 @@ impl Pairs {
         if !self.asks_for_ways(number) {
             return;
         }
-        let Ways { mut units, taken, variables, .. } = std::mem::take(&mut self.seen[number].ways);
+        let Ways { mut units, taken, witnesses, variables, .. } = std::mem::take(&mut self.seen[number].ways);
         if units.is_empty() {
             for (lock, unit) in taken {
                 let guarded = self.guarded_alone(lock, &variables, tables).into_iter();
@@ -136,7 +162,10 @@ impl Pairs {
             }
         }
         let conflicts: Vec<Support> = units.iter().filter_map(|unit| self.conflict(unit, true)).collect();
-        let supports = if conflicts.is_empty() { self.rivals_near(number, &units) } else { conflicts };
+        let mut supports = if conflicts.is_empty() { self.rivals_near(number, &units) } else { conflicts };
+        if units.is_empty() {
+            supports.extend(self.rivals_with_one_object(number, &witnesses));
+        }
         supports.into_iter().for_each(|support| self.seen[number].add(support));
     }
 
@@ -164,6 +193,21 @@ impl Pairs {
         });
         supports.collect()
     }
+
+    /// Two threads that had the same object in methods which lead to a unit that is about it, if the second part writes what
+    /// the first one reads.
+    fn rivals_with_one_object(&self, number: usize, witnesses: &[(ObjectId, Unit)]) -> Option<Support> {
+        if !self.suspicions[number].is_one_variable {
+            return None;
+        }
+        witnesses.iter().find_map(|(object, unit)| {
+            let near = witnesses.iter().filter(|(other, _)| other == object).map(|(_, other)| other);
+            let mut rivals = near.map(|other| Record::new(other.thread, other.held, other.first));
+            let rival = rivals.find(|rival| is_free(unit, rival, &self.clocks, &self.sets))?;
+            let (evidence, how) = (Evidence::Predicted, How::Comes);
+            Some(Support { unit: *unit, other: rival.thread, after: rival.first, before: None, evidence, how })
+        })
+    }
 }
 
 #[cfg(test)]
@@ -175,7 +219,8 @@ mod tests {
     /// `n` leads to `m`, which reads at offset 1 and writes at offset 2 what `look`, `set` and `m` itself touch.
     fn near(is_write: bool, is_one_variable: bool) -> Suspicion {
         let touches = vec![at("m", 1), at("look", 5), at("set", 6)];
-        let detour = Detour { approaches: vec![method("m"), method("n")], touches, rewrites: Vec::new(), is_write };
+        let approaches = vec![method("m"), method("n")];
+        let detour = Detour { approaches, touches, is_write, ..Detour::default() };
         Suspicion { detour, is_one_variable, ..suspicion(&[at("m", 1)], &[at("m", 2)], true) }
     }
 
@@ -237,6 +282,27 @@ mod tests {
             0,
             "it writes something else"
         );
+    }
+
+    #[test]
+    fn two_who_had_the_same_object_there_are_rivals() {
+        let suspicion = |is_one_variable| {
+            let mut suspicion = near(false, is_one_variable);
+            suspicion.detour.witnesses = vec![at("n", 9)];
+            vec![suspicion]
+        };
+        let evidence = |text: &str| answer(text, suspicion(true)).findings.pop().map(|finding| finding.evidence);
+        let by = "A|enter(C.n:()V:1)|\nA|r(C.z@1)|C.n:()V@9\nA|exit(1)|\n";
+        let rival = "B|enter(C.n:()V:2)|\nB|r(C.w@1)|C.n:()V@9\nB|exit(2)|\n";
+        assert_eq!(evidence(&format!("{by}{rival}")), PREDICTED, "whatever of the object they accessed");
+        assert_eq!(evidence(by), None, "nobody else");
+        assert_eq!(evidence(&format!("{by}{}", rival.replace("@1", "@2"))), None, "another object");
+        assert_eq!(evidence(&format!("{by}{}", rival.replace("C.n", "C.o"))), None, "leads nowhere");
+        assert_eq!(evidence(&format!("{by}A|fork(B)|\n{rival}")), None, "one after the other");
+        let locked = |text: &str, thread: &str| format!("{thread}|acq(k)|\n{text}{thread}|rel(k)|\n");
+        assert_eq!(evidence(&format!("{}{}", locked(by, "A"), locked(rival, "B"))), None, "kept out");
+        assert_eq!(evidence(&format!("{}{rival}", locked(by, "A"))), PREDICTED, "only one of them has it");
+        assert_eq!(answer(&format!("{by}{rival}"), suspicion(false)).findings.len(), 0, "it writes something else");
     }
 
     #[test]

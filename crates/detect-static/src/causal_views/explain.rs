@@ -213,7 +213,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
 }
 
 /// The innermost section of an access that the other access is not in.
-fn section(summary: &Summary, access: &Access, other: &Access) -> Option<usize> {
+pub(super) fn section(summary: &Summary, access: &Access, other: &Access) -> Option<usize> {
     // In a loop both are one.
     let own = if std::ptr::eq(access, other) { access.held } else { access.held.without(common(access, other)) };
     own.iter().max_by_key(|section| (summary.sections[*section].inside.iter().count(), *section))

@@ -5,7 +5,8 @@
 //! come together. Where a section reads two variables and uses them together, a method that writes them in two sections
 //! lets it see a change half done.
 //!
-//! The same holds for two elements of one container, and for two parts of an object that is replaced as a whole.
+//! The same holds for two elements of one container, and for two parts of an object that is replaced as a whole. A cache is
+//! to be emptied when its source has been changed, and not before.
 //!
 //! Reports: `torn-read` and `torn-write`.
 //! Misses: values that come together in a method further up or more than a few calls down; objects that have no name
@@ -22,6 +23,7 @@ mod amount;
 mod chain;
 mod each_lock;
 mod elsewhere;
+mod evicted;
 mod explain;
 mod follow;
 mod handed_on;
@@ -63,7 +65,10 @@ fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
         .par_iter()
         .flat_map_iter(|method| {
             let others = others.as_ref().filter(|_| is_asked(*method));
-            let torn = others.map(|others| rules::torn(whole, others, *method)).unwrap_or_default();
+            let asking = others.and_then(|others| Some((rules::Asking::of(whole, others, *method)?, others)));
+            let torn = asking.as_ref().map(|(asking, others)| rules::torn(asking, others)).unwrap_or_default();
+            let early = asking.as_ref().map(|(asking, others)| evicted::told(asking, &others.fills));
+            let early = early.into_iter().flatten();
             let weighed = |told: Option<Finding>, is_weak: bool| match is_weak {
                 false => told,
                 true => told.filter(|_| notes).map(|told| Finding { severity: Severity::Note, ..told }),
@@ -75,7 +80,8 @@ fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
             let stale = stale.into_iter().filter_map(|stale| {
                 weighed(explain::stale(whole, *method, &stale), stale::is_weak(whole, *method, &stale))
             });
-            torn.chain(stale).collect::<Vec<_>>()
+            let early = early.filter_map(|early| weighed(Some(early), again::is_large(whole, *method)));
+            torn.chain(stale).chain(early).collect::<Vec<_>>()
         })
         .collect()
 }

@@ -7,6 +7,7 @@ use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
 use super::each_lock::{self, UnderEach};
+use super::evicted::Fills;
 use super::moved::{self, Sums};
 use super::reset;
 use super::views::{Item, Joint, Joints, Pair, common, locks_over, view};
@@ -46,24 +47,20 @@ pub(super) struct Others {
     doubles: Doubles,
     sums: Sums,
     under_each: Vec<UnderEach>,
+    pub(super) fills: Fills,
 }
 
 impl Others {
     pub(super) fn of(whole: &Whole<'_>) -> Others {
         let under_each = UnderEach::all(whole);
-        Others { joints: Joints::of(whole), doubles: Doubles::of(whole), sums: Sums::of(whole), under_each }
+        let (doubles, sums, fills) = (Doubles::of(whole), Sums::of(whole), Fills::of(whole));
+        Others { joints: Joints::of(whole), doubles, sums, under_each, fills }
     }
 }
 
 /// The torn pairs of one method: one for each two variables.
-pub(super) fn torn(whole: &Whole<'_>, others: &Others, method: MethodId) -> Vec<Torn> {
-    let Others { joints, doubles, sums, under_each } = others;
-    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
-    let Some(outline) = whole.summaries.outline(method) else { return Vec::new() };
-    if summary.sections.is_empty() {
-        return Vec::new();
-    }
-    let asking = Asking { whole, joints, method, summary, outline };
+pub(super) fn torn(asking: &Asking<'_>, others: &Others) -> Vec<Torn> {
+    let Others { joints, doubles, sums, under_each, .. } = others;
     let mut found: Vec<(Torn, [Variable; 2])> = Vec::new();
     for kind in [Kind::Read, Kind::Write] {
         let mut touched = asking.touched(kind);
@@ -84,11 +81,11 @@ pub(super) fn torn(whole: &Whole<'_>, others: &Others, method: MethodId) -> Vec<
             }
         }
     }
-    let others = again::torn(&asking, doubles)
+    let others = again::torn(asking, doubles)
         .into_iter()
-        .chain(moved::torn(&asking, sums))
-        .chain(reset::torn(&asking))
-        .chain(each_lock::torn(&asking, under_each));
+        .chain(moved::torn(asking, sums))
+        .chain(reset::torn(asking))
+        .chain(each_lock::torn(asking, under_each));
     found.into_iter().map(|(torn, _)| torn).chain(others).collect()
 }
 
@@ -98,6 +95,15 @@ pub(super) struct Asking<'a> {
     pub(super) method: MethodId,
     pub(super) summary: &'a Summary,
     pub(super) outline: &'a Outline,
+}
+
+impl<'a> Asking<'a> {
+    /// None if the method takes no lock.
+    pub(super) fn of(whole: &'a Whole<'a>, others: &'a Others, method: MethodId) -> Option<Asking<'a>> {
+        let (summary, outline) = (whole.summaries.summary(method)?, whole.summaries.outline(method)?);
+        let joints = &others.joints;
+        (!summary.sections.is_empty()).then_some(Asking { whole, joints, method, summary, outline })
+    }
 }
 
 impl Asking<'_> {
