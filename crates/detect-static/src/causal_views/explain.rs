@@ -8,13 +8,15 @@ use program::outline::MeetingKind;
 use program::summary::{Access, Summary};
 use program::{MethodId, Variable, Whole};
 
-use super::rules::{Kind, Torn};
+use super::rules::Kind;
 use super::stale::{How, Stale};
+use super::together::Together;
 use super::views::common;
 use crate::places::Places;
 use crate::words::{Alone, Words, alone};
 
-pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<Finding> {
+pub(super) fn torn(whole: &Whole<'_>, method: MethodId, together: &Together) -> Option<Finding> {
+    let torn = &together.torn;
     let summary = whole.summaries.summary(method)?;
     let others = whole.summaries.summary(torn.other.method)?;
     let places = Places::new(whole, method);
@@ -26,6 +28,13 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
     let words = Words::new(whole, method);
     let (one, two) = (&summary.sections[first_section], &summary.sections[second_section]);
     let (x, y) = (words.variable(one, first), words.variable(two, second));
+    let between: Vec<&Access> = together.also.iter().map(|access| &summary.accesses[access.index()]).collect();
+    let mut names = vec![x.clone()];
+    for access in between.iter().chain([&second]) {
+        let own = section(summary, access, first).or_else(|| section(summary, access, second));
+        let name = own.map(|own| words.variable(&summary.sections[own], access));
+        names.extend(name.filter(|name| !names.contains(name)));
+    }
     let lock = words.readable.name(&one.lock);
     let again = words.readable.name(&two.lock);
     let other = &others.accesses[torn.other.first.index()];
@@ -76,11 +85,11 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
             step(Thread::a(), places.spot(&torn.met.spot), met.to_owned());
             match x == y {
                 true => format!("`{x}` may change between (1) and (4), so the values read do not belong together"),
-                false => {
-                    format!(
-                        "`{x}` and `{y}` may both change between (1) and (4), so the values read do not belong together"
-                    )
-                }
+                false => format!(
+                    "{} may {} change between (1) and (4), so the values read do not belong together",
+                    listed(&names),
+                    if names.len() > 2 { "all" } else { "both" }
+                ),
             }
         }
         Kind::Write => {
@@ -88,7 +97,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
             step(Thread::a(), at(second), last);
             match x == y {
                 true => format!("another thread may see one of `{x}` as after (1) and another one as before (5)"),
-                false => format!("another thread may see `{x}` as after (1) and `{y}` as before (5)"),
+                false => format!("another thread may see `{x}` as after (1) and {} as before (5)", listed(&names[1..])),
             }
         }
     };
@@ -104,7 +113,8 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> Option<F
         (None, None) => format!("hold `{lock}` and `{again}` from ({from}) to ({to})"),
         _ => "keep both in one object that is replaced as a whole, or guard both by one lock".to_owned(),
     };
-    let variables = [first, second].into_iter().filter_map(|access| Variable::of(whole.program, access));
+    let all = between.into_iter().chain([first, second]);
+    let variables = all.filter_map(|access| Variable::of(whole.program, access));
     let method = whole.program.names.method_place(whole.program.method_name(method));
     Some(Finding {
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
@@ -210,6 +220,16 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         }),
         ..Finding::suspected(rule, super::DETECTOR.name, method, message)
     })
+}
+
+/// Names as a sentence lists them.
+fn listed(names: &[String]) -> String {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        Some((last, _)) => last.clone(),
+        None => String::new(),
+    }
 }
 
 /// The innermost section of an access that the other access is not in.

@@ -36,12 +36,14 @@ mod settled;
 mod stale;
 pub(crate) mod tell;
 mod there;
+mod together;
 mod views;
 
 use finding::{Finding, Severity};
 use program::{MethodId, Whole};
 use rayon::prelude::*;
 
+use self::rules::Torn;
 use crate::{Check, Checked, Detector, Options};
 
 pub(crate) const DETECTOR: Detector = Detector {
@@ -73,9 +75,13 @@ fn refined(whole: &Whole<'_>, notes: bool) -> Vec<Finding> {
                 false => told,
                 true => told.filter(|_| notes).map(|told| Finding { severity: Severity::Note, ..told }),
             };
-            let torn = torn.into_iter().filter_map(|torn| {
-                weighed(explain::torn(whole, *method, &torn), again::is_weak(whole, *method, &torn))
-            });
+            let (weak, strong): (Vec<Torn>, Vec<Torn>) =
+                torn.into_iter().partition(|torn| again::is_weak(whole, *method, torn));
+            let told = |torn: Vec<Torn>, is_weak: bool| {
+                let all = together::together(whole, *method, torn);
+                all.into_iter().filter_map(move |all| weighed(explain::torn(whole, *method, &all), is_weak))
+            };
+            let torn = told(strong, false).chain(told(weak, true));
             let stale = stale::stale(whole, *method);
             let stale = stale.into_iter().filter_map(|stale| {
                 weighed(explain::stale(whole, *method, &stale), stale::is_weak(whole, *method, &stale))
