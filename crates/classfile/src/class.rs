@@ -354,7 +354,8 @@ impl<'a> Class<'a> {
 
 fn members<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Member<'a>>, Error> {
     let count = cursor.u16()?;
-    let mut members = Vec::new();
+    // Each takes eight bytes at least.
+    let mut members = Vec::with_capacity(usize::from(count).min(cursor.left() / 8));
     for _ in 0..count {
         let access = Access(cursor.u16()?);
         let (name, descriptor) = (cursor.u16()?, cursor.u16()?);

@@ -19,11 +19,12 @@ const PIECES: usize = 23;
 type Piece = Box<[OnceLock<Box<str>>]>;
 
 /// A thread remembers so many numbers that it was told last: most names are asked for again and again.
-const REMEMBERED: usize = 1 << 12;
+const REMEMBERED: usize = 1 << 14;
 
 thread_local! {
-    /// By a part of the hash: the number, of whichever interner. It counts if it is that of the string that is looked for.
-    static LAST: [Cell<u32>; REMEMBERED] = const { [const { Cell::new(0) }; REMEMBERED] };
+    /// By a part of the hash: all that is kept of it, and the number, of whichever interner. It counts if it is that of the
+    /// string that is looked for; of most others the hash tells that it is not, so that nobody has to look at the string.
+    static LAST: [Cell<(u32, u32)>; REMEMBERED] = const { [const { Cell::new((0, 0)) }; REMEMBERED] };
 }
 
 pub(crate) struct Interner {
@@ -48,11 +49,12 @@ impl Interner {
         let (hash, short) = hash(text);
         LAST.with(|last| {
             let last = &last[short as usize % REMEMBERED];
-            match NonZeroU32::new(last.get()) {
+            let (known, number) = last.get();
+            match NonZeroU32::new(number).filter(|_| known == short) {
                 Some(number) if self.known_text(number) == Some(text) => number,
                 _ => {
                     let number = self.find_or_add(text, hash, short);
-                    last.set(number.get());
+                    last.set((short, number.get()));
                     number
                 }
             }

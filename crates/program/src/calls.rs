@@ -376,7 +376,9 @@ impl Numbered {
     fn of(mentions: &[Mentions]) -> Numbered {
         let count = mentions.iter().map(|mentions| mentions.calls.len()).sum();
         let mut by_call: FxHashMap<(CallKind, MethodName), u32> = FxHashMap::default();
-        let mut list = Vec::new();
+        // Many of the calls are different ones, and a table that grows is copied each time.
+        by_call.reserve(count / 4);
+        let mut list = Vec::with_capacity(count / 4);
         let (mut numbers, mut starts) = (Vec::with_capacity(count), Vec::with_capacity(mentions.len()));
         for mentions in mentions {
             starts.push(numbers.len());

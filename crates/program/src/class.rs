@@ -50,6 +50,9 @@ pub(crate) struct ClassEntry {
     pub(crate) makes: Vec<ClassName>,
 }
 
+/// An entry that stays where it was made: entries are large, and are put into lists and sorted before they have numbers.
+pub(crate) type Entry = Box<ClassEntry>;
+
 /// What a method's code names, each thing once.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Mentions {
@@ -110,7 +113,7 @@ pub struct Program {
     pub names: Names,
     pub(crate) roots: Roots,
     /// First those that are checked, then the others; both sorted by name.
-    pub(crate) classes: Vec<ClassEntry>,
+    pub(crate) classes: Vec<Entry>,
     /// How many of the classes and methods are checked.
     pub(crate) checked: Counts,
     pub(crate) by_name: FxHashMap<ClassName, ClassId>,

@@ -24,7 +24,7 @@ pub struct ControlDependence {
 impl ControlDependence {
     pub fn of(body: &Body) -> ControlDependence {
         let post_dominators = post_dominators(body);
-        let mut on = vec![SmallVec::new(); body.block_count()];
+        let mut on: Vec<SmallVec<[Dependence; 2]>> = empty(body.block_count());
         for (block, successors) in body.blocks() {
             if successors.successors.len() < 2 {
                 continue;
@@ -34,7 +34,7 @@ impl ControlDependence {
                 let mut walk = successor.index();
                 while walk != stop && walk < on.len() {
                     let dependence = Dependence { branch: block, edge };
-                    let known: &mut SmallVec<[Dependence; 2]> = &mut on[walk];
+                    let known = &mut on[walk];
                     if known.last() != Some(&dependence) {
                         known.push(dependence);
                     }
@@ -51,12 +51,19 @@ impl ControlDependence {
     }
 }
 
+/// So many empty lists. `vec!` copies the first one, item by item.
+pub(crate) fn empty<T: Default>(count: usize) -> Vec<T> {
+    let mut lists = Vec::new();
+    lists.resize_with(count, T::default);
+    lists
+}
+
 /// Immediate post-dominators by the iterative algorithm of Cooper, Harvey and Kennedy on the reversed graph.
 fn post_dominators(body: &Body) -> Vec<usize> {
     let count = body.block_count();
     let exit = count;
-    let mut leads_from: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count + 1];
-    let mut leads_to: Vec<SmallVec<[usize; 2]>> = vec![SmallVec::new(); count + 1];
+    let mut leads_from: Vec<SmallVec<[usize; 2]>> = empty(count + 1);
+    let mut leads_to: Vec<SmallVec<[usize; 2]>> = empty(count + 1);
     let mut add = |from: usize, to: usize| {
         leads_to[from].push(to);
         leads_from[to].push(from);
@@ -71,17 +78,18 @@ fn post_dominators(body: &Body) -> Vec<usize> {
     }
     // Endless loops, each by its head, so that a branch inside it still decides something.
     let mut seen = vec![false; count + 1];
-    backwards(exit, &leads_from, &mut seen, &mut Vec::new());
+    let mut order = Vec::with_capacity(count + 1);
+    backwards(exit, &leads_from, &mut seen, &mut order);
     for block in 0..count {
         let is_head = leads_from[block].iter().any(|from| *from >= block);
         if !seen[block] && is_head {
             leads_to[block].push(exit);
             leads_from[exit].push(block);
-            backwards(block, &leads_from, &mut seen, &mut Vec::new());
+            backwards(block, &leads_from, &mut seen, &mut order);
         }
     }
-    let mut order = Vec::with_capacity(count + 1);
     seen.fill(false);
+    order.clear();
     backwards(exit, &leads_from, &mut seen, &mut order);
     let mut position = vec![0; count + 1];
     for (index, block) in order.iter().enumerate() {
@@ -124,7 +132,8 @@ fn common(mut a: usize, mut b: usize, dominator: &[usize], position: &[usize]) -
 
 /// Postorder of the reversed graph from a block, over what was not seen before.
 fn backwards(from: usize, leads_from: &[SmallVec<[usize; 2]>], seen: &mut [bool], order: &mut Vec<usize>) {
-    let mut open = vec![(from, 0)];
+    let mut open = Vec::with_capacity(leads_from.len());
+    open.push((from, 0));
     seen[from] = true;
     while let Some((block, followed)) = open.last_mut() {
         match leads_from[*block].get(*followed) {

@@ -7,7 +7,7 @@ use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::class::{ClassEntry, ClassId, Counts, FieldId, Mentions, MethodId, Parents, Program, Roots};
+use crate::class::{ClassEntry, ClassId, Counts, Entry, FieldId, Mentions, MethodId, Parents, Program, Roots};
 use crate::derived::DerivedLocks;
 use crate::getter::Getters;
 use crate::known::{Known, Platform};
@@ -25,7 +25,7 @@ impl Program {
         let operations = lock::operation_names(&names);
         let (read, mentioned) = read_all(sources, &names, &operations);
         let mut skipped = Vec::new();
-        let mut checked: Vec<ClassEntry> = Vec::with_capacity(read.len());
+        let mut checked: Vec<Entry> = Vec::with_capacity(read.len());
         let mut seen: FxHashSet<ClassName> = FxHashSet::default();
         for class in read {
             match class {
@@ -75,7 +75,7 @@ impl Program {
     }
 
     fn link_parents(&mut self) {
-        let of = |entry: &ClassEntry| Parents {
+        let of = |entry: &Entry| Parents {
             super_class: entry.header.super_class.and_then(|parent| self.class(parent)),
             interfaces: entry.header.interfaces.iter().filter_map(|parent| self.class(*parent)).collect(),
         };
@@ -156,7 +156,7 @@ impl Program {
     }
 }
 
-fn sort_by_name(classes: &mut [ClassEntry], names: &Names) {
+fn sort_by_name(classes: &mut [Entry], names: &Names) {
     classes.par_sort_by_cached_key(|class| names.text(class.header.name.0));
 }
 
@@ -169,7 +169,7 @@ fn read_all(
     sources: Vec<ClassSource>,
     names: &Names,
     operations: &FxHashSet<Symbol>,
-) -> (Vec<Result<ClassEntry, Skipped>>, FxHashSet<ClassName>) {
+) -> (Vec<Result<Entry, Skipped>>, FxHashSet<ClassName>) {
     let parts: Vec<(Vec<_>, Mentioned)> = sources
         .into_par_iter()
         .with_min_len(READ_AT_LEAST)
@@ -197,9 +197,9 @@ fn read(
     names: &Names,
     operations: &FxHashSet<Symbol>,
     mentioned: Option<&mut Mentioned>,
-) -> Result<ClassEntry, Skipped> {
+) -> Result<Entry, Skipped> {
     match try_read(&source.bytes, names, operations, mentioned) {
-        Ok(Read { header, known, may_lock, calls_lock, mentions, makes }) => Ok(ClassEntry {
+        Ok(Read { header, known, may_lock, calls_lock, mentions, makes }) => Ok(Box::new(ClassEntry {
             header,
             known,
             bytes: source.bytes,
@@ -210,7 +210,7 @@ fn read(
             calls_lock,
             mentions,
             makes,
-        }),
+        })),
         Err(reason) => Err(Skipped { path: source.path, reason: reason.to_string() }),
     }
 }
@@ -350,7 +350,7 @@ impl Mentioned {
 
 struct LookedUp {
     /// Sorted by name.
-    found: Vec<ClassEntry>,
+    found: Vec<Entry>,
     /// Sorted by text.
     missing: Vec<ClassName>,
     skipped: Vec<Skipped>,
@@ -408,7 +408,7 @@ fn find(
 ) -> Vec<ClassName> {
     let texts: Vec<&str> = wanted.iter().map(|class| names.text(class.0)).collect();
     let sources = finder.find(&texts);
-    let read: Vec<(ClassName, Option<Result<ClassEntry, Skipped>>)> = wanted
+    let read: Vec<(ClassName, Option<Result<Entry, Skipped>>)> = wanted
         .into_par_iter()
         .zip(sources)
         .map(|(class, source)| {
@@ -431,11 +431,11 @@ fn find(
 }
 
 /// A class of which no bytes are at hand.
-fn without_code(header: Header, path: &str) -> ClassEntry {
+fn without_code(header: Header, path: &str) -> Entry {
     let may_lock = header.methods.iter().map(|method| method.access.is_synchronized()).collect();
     let calls_lock = vec![false; header.methods.len()];
     let mentions = vec![Mentions::default(); header.methods.len()];
-    ClassEntry {
+    Box::new(ClassEntry {
         header,
         known: KnownClass::default(),
         bytes: Vec::new(),
@@ -446,5 +446,5 @@ fn without_code(header: Header, path: &str) -> ClassEntry {
         calls_lock,
         mentions,
         makes: Vec::new(),
-    }
+    })
 }

@@ -2,7 +2,7 @@
 //! a lock's name away. Everything else is left out, so that whole programs can be kept.
 
 use location::{ClassName, FieldName, MethodName};
-use program::ir::{ArrayKind, BlockId, Body, CallKind, Constant, Op, Value, ValueType, can_throw};
+use program::ir::{ArrayKind, Body, CallKind, Constant, Op, Value, ValueType, can_throw};
 use program::{
     Held, LockKind, MethodId, Mode, Path, Paths, Problem, Program, Root, SectionId, SectionKind, Sections, Step,
 };
@@ -88,8 +88,8 @@ pub(super) enum Action {
     Leave(SectionId),
     /// Lets go and takes again.
     Wait(SectionId),
-    /// Gives back a lock that this method did not take.
-    GiveBack(Path, LockKind),
+    /// Gives back a lock that this method did not take. Rare, so that the name must not make every action large.
+    GiveBack(Box<Path>, LockKind),
     Call(u32),
     /// A call that takes no lock; it may assign what a lock's name goes through.
     Run(CallKind, MethodName),
@@ -151,6 +151,9 @@ impl Skeleton {
     /// Replaces calls that take no lock by what they assign.
     pub(super) fn settle_runs(&mut self, stores: impl Fn(CallKind, MethodName) -> SmallVec<[FieldName; 1]>) {
         for block in &mut self.blocks {
+            if !block.actions.iter().any(|action| matches!(action, Action::Run(..))) {
+                continue;
+            }
             let actions = std::mem::take(&mut block.actions);
             for action in actions {
                 match action {
@@ -245,17 +248,32 @@ impl Building<'_> {
                 line: body.line(pc),
             });
         }
+        // Most of what is noted is left out in the end: it is noted in one list, of which blocks keep what is left.
+        let mut noted: Vec<Action> = Vec::new();
+        let mut ends: Vec<usize> = Vec::with_capacity(skeleton.blocks.len());
         for (block, edges) in body.blocks() {
             let target = &mut skeleton.blocks[block.index()];
             target.successors = edges.successors.iter().map(|next| next.index() as u32).collect();
             target.handlers = edges.handlers.iter().map(|next| next.index() as u32).collect();
             target.open = self.sections.held_at_start(block).iter().map(|held| held.section).collect();
             let has_handlers = !edges.handlers.is_empty();
+            let first = noted.len();
             self.sections.walk(body, block, |value, _, held| {
-                self.instruction(&mut skeleton, block, value, held, has_handlers, matters);
+                self.instruction(&mut skeleton, (&mut noted, first), value, held, has_handlers, matters);
             });
+            ends.push(noted.len());
         }
-        let used = drop_unused(&mut skeleton);
+        let used = used(&skeleton);
+        let is_used = |action: &Action| match action {
+            Action::Forget(Forget::Register(value)) => used.contains(value),
+            _ => true,
+        };
+        let mut noted = noted.into_iter();
+        let mut first = 0;
+        for (block, end) in skeleton.blocks.iter_mut().zip(ends) {
+            block.actions = noted.by_ref().take(end - first).filter(is_used).collect();
+            first = end;
+        }
         self.yields(&mut skeleton, used);
         skeleton
     }
@@ -263,7 +281,7 @@ impl Building<'_> {
     fn instruction(
         &self,
         skeleton: &mut Skeleton,
-        block: BlockId,
+        (actions, first): (&mut Vec<Action>, usize),
         value: Value,
         held: &[Held],
         has_handlers: bool,
@@ -271,10 +289,9 @@ impl Building<'_> {
     ) {
         let body = self.body;
         let op = body.op(value);
-        let actions = &mut skeleton.blocks[block.index()].actions;
         let closed = self.sections.closed_by(body, value, held);
         // Nothing happened since the last point where something might throw.
-        let is_thrown = matches!(actions.last(), Some(Action::Throw));
+        let is_thrown = matches!(actions[first..].last(), Some(Action::Throw));
         if has_handlers && can_throw(op) && closed.is_empty() && !is_thrown {
             actions.push(Action::Throw);
         }
@@ -309,7 +326,7 @@ impl Building<'_> {
                 && *at == value
             {
                 let kind = if matches!(op, Op::MonitorExit(_)) { LockKind::Monitor } else { LockKind::Lock };
-                actions.push(Action::GiveBack(settle(self.program, lock.clone()), kind));
+                actions.push(Action::GiveBack(Box::new(settle(self.program, lock.clone())), kind));
             }
         }
         if let Op::Call { kind, method, arguments } = *op
@@ -406,8 +423,8 @@ impl Building<'_> {
     }
 }
 
-/// Leaves out assignments of registers that no lock or argument depends on.
-fn drop_unused(skeleton: &mut Skeleton) -> FxHashSet<Value> {
+/// The registers that a lock or argument depends on: assignments of others are left out.
+fn used(skeleton: &Skeleton) -> FxHashSet<Value> {
     let mut used: FxHashSet<Value> = FxHashSet::default();
     let mut add = |path: &Path| {
         if let Root::Value(value) = path.root {
@@ -432,10 +449,5 @@ fn drop_unused(skeleton: &mut Skeleton) -> FxHashSet<Value> {
         }
     }
     used.extend(positions);
-    for block in &mut skeleton.blocks {
-        block
-            .actions
-            .retain(|action| !matches!(action, Action::Forget(Forget::Register(value)) if !used.contains(value)));
-    }
     used
 }

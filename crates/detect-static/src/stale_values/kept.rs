@@ -1,6 +1,8 @@
 //! Values that wait in objects between two steps of a method: in a field that no other thread touches meanwhile, or, one
 //! for each object, in a list beside the list of the objects.
 
+use std::cell::OnceCell;
+
 use program::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Outline, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root, Spot};
 use program::{MethodId, Variable};
@@ -14,12 +16,17 @@ const MAX_MOVES: usize = 3;
 /// Calls further down than this are not looked into.
 const MAX_DEPTH: usize = 3;
 
+/// By read, once somebody has asked: the writes that may have put there what it finds.
+pub(super) type Puts = [OnceCell<Vec<AccessId>>];
+
 impl Looking<'_> {
     /// Where a value comes from, looking through fields in which it was kept on the way, as seen at a write.
-    pub(super) fn with_kept(&self, influences: &Influences, write: &Access) -> Vec<Influence> {
+    /// What may have been put where they read is kept in `puts`, by access, for the next ones that are asked about.
+    pub(super) fn with_kept(&self, influences: &Influences, write: &Access, puts: &Puts) -> Vec<Influence> {
         let direct: Vec<Influence> = influences.iter().copied().collect();
         // Whether a field is this thread's own is costly to find out, so it is asked only if a pair could come of it.
-        let farthest = self.followed(&direct, write, usize::MAX, |read| self.possible_puts(read));
+        let possible = |read: AccessId| puts[read.index()].get_or_init(|| self.possible_puts(read));
+        let farthest = self.followed(&direct, write, usize::MAX, possible);
         let makes_pair = |influence: &Influence| match influence.root {
             Root::Access(read) => {
                 !direct.contains(influence)
@@ -87,12 +94,12 @@ impl Looking<'_> {
     }
 
     /// Influences, and those of what was put where they read, over so many moves.
-    fn followed(
+    fn followed<P: AsRef<[AccessId]>>(
         &self,
         influences: &[Influence],
         write: &Access,
         moves: usize,
-        puts: impl Fn(AccessId) -> Vec<AccessId>,
+        puts: impl Fn(AccessId) -> P,
     ) -> Vec<Influence> {
         let mut all = influences.to_vec();
         let mut next = 0;
@@ -104,8 +111,9 @@ impl Looking<'_> {
             };
             next += 1;
             let puts = puts(read);
+            let puts = puts.as_ref();
             rest -= usize::from(!puts.is_empty());
-            for influence in puts.into_iter().flat_map(|put| self.access(put).value.iter()) {
+            for influence in puts.iter().flat_map(|put| self.access(*put).value.iter()) {
                 let Root::Access(origin) = influence.root else { continue };
                 let ended = influence.ended.union(self.access(origin).held.without(write.held));
                 match all.iter_mut().find(|known| known.root == influence.root) {

@@ -1,6 +1,6 @@
 //! Which writes are reached by stale values, and which of those are mistakes.
 
-use std::cell::LazyCell;
+use std::cell::{LazyCell, OnceCell};
 
 use program::model::State;
 use program::outline::{Member, Start};
@@ -181,6 +181,7 @@ impl Looking<'_> {
 
     pub(super) fn candidates(&self) -> Vec<Stale> {
         let mut found: Vec<Stale> = Vec::new();
+        let puts = vec![OnceCell::new(); self.summary.accesses.len()];
         for (index, write) in self.summary.accesses.iter().enumerate() {
             if !write.is_write || self.around(write).next().is_none() {
                 continue;
@@ -195,9 +196,8 @@ impl Looking<'_> {
             ];
             for (number, (how, influences)) in uses.into_iter().enumerate() {
                 // What stands out of written values is written as it was read.
-                let direct = || influences.iter().copied().collect();
                 let is_direct = self.is_narrow && how == Use::Written;
-                let all = if is_direct { direct() } else { self.with_kept(influences, write) };
+                let all = if is_direct { influences.to_vec() } else { self.with_kept(influences, write, &puts) };
                 let carried = if how == Use::Written && !is_direct { self.with_carried(write) } else { Vec::new() };
                 for influence in all.into_iter().chain(carried) {
                     let influence = &influence;

@@ -11,6 +11,7 @@ use super::simplify::simplify;
 use super::state::State;
 use super::translate::Translator;
 use super::{Block, BlockId, Body, Predecessor, Value};
+use crate::control::empty;
 
 /// More states than this (blocks times locals) make a method too complex.
 const MAX_STATES: usize = 32 << 20;
@@ -193,7 +194,7 @@ impl Building<'_> {
 }
 
 fn predecessors(blocks: &Blocks) -> Vec<SmallVec<[Predecessor; 2]>> {
-    let mut predecessors = vec![SmallVec::new(); blocks.list.len()];
+    let mut predecessors: Vec<SmallVec<[Predecessor; 2]>> = empty(blocks.list.len());
     for (number, block) in blocks.list.iter().enumerate() {
         let edges = block
             .successors
@@ -202,7 +203,7 @@ fn predecessors(blocks: &Blocks) -> Vec<SmallVec<[Predecessor; 2]>> {
             .chain(block.handlers.iter().map(|target| (*target, true)));
         for (target, exceptional) in edges {
             let predecessor = Predecessor { block: BlockId(number as u32), exceptional };
-            let list: &mut SmallVec<[Predecessor; 2]> = &mut predecessors[target];
+            let list = &mut predecessors[target];
             if list.last() != Some(&predecessor) && !list.contains(&predecessor) {
                 list.push(predecessor);
             }

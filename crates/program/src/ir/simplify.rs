@@ -5,15 +5,16 @@ use location::ClassName;
 use super::{Body, Op, Operands, Value, ValueType};
 
 pub(super) fn simplify(mut body: Body, object: ClassName) -> Body {
-    let forward = forward_trivial_phis(&body);
-    compact(&mut body, &forward);
+    // Most code has no place where paths meet with different values.
+    if let Some(forward) = forward_trivial_phis(&body) {
+        compact(&mut body, &forward);
+    }
     settle_phi_types(&mut body, object);
     body
 }
 
-/// For each register, the one that stands for it.
-fn forward_trivial_phis(body: &Body) -> Vec<Value> {
-    let mut forward: Vec<Value> = (0..body.instructions.len() as u32).map(Value).collect();
+/// For each register, the one that stands for it; none if each stands for itself.
+fn forward_trivial_phis(body: &Body) -> Option<Vec<Value>> {
     let phis: Vec<(Value, Operands)> = body
         .instructions()
         .filter_map(|(value, instruction)| match instruction.op {
@@ -21,8 +22,12 @@ fn forward_trivial_phis(body: &Body) -> Vec<Value> {
             _ => None,
         })
         .collect();
+    if phis.is_empty() {
+        return None;
+    }
+    let mut forward: Vec<Value> = (0..body.instructions.len() as u32).map(Value).collect();
     // In reverse postorder one pass settles all but phis of loops that wait for each other.
-    let mut changed = true;
+    let (mut changed, mut is_any) = (true, false);
     while changed {
         changed = false;
         for (phi, operands) in &phis {
@@ -44,14 +49,17 @@ fn forward_trivial_phis(body: &Body) -> Vec<Value> {
             }
             if let (true, Some(only)) = (trivial, only) {
                 forward[phi.index()] = only;
-                changed = true;
+                (changed, is_any) = (true, true);
             }
         }
+    }
+    if !is_any {
+        return None;
     }
     for index in 0..forward.len() {
         forward[index] = resolve(&mut forward, Value(index as u32));
     }
-    forward
+    Some(forward)
 }
 
 /// Follows a chain of replacements, and shortens it.

@@ -1,5 +1,7 @@
 //! From a body to its outline.
 
+use std::cell::OnceCell;
+
 use classfile::{CallKind, Constant, HandleKind};
 use location::{MethodName, Symbol};
 use smallvec::SmallVec;
@@ -14,12 +16,12 @@ use super::waits::Waits;
 use super::{
     Action, Argument, Event, EventId, Member, Name, NameStep, Outline, OutlineSection, SectionSet, Shared, Start,
 };
-use crate::Program;
 use crate::ir::{Body, Dynamic, Op, Value, ValueType};
 use crate::keyed;
 use crate::lock::LockKind;
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Section, SectionKind, Sections};
+use crate::{ControlDependence, Program};
 
 /// Places where paths meet are followed so many times.
 const MAX_PHIS: usize = 12;
@@ -32,7 +34,7 @@ const MAX_EARLY: usize = 4096;
 pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> bool) -> Outline {
     let sections = Sections::of(body, program);
     let paths = Paths::new(body, program);
-    let building = Building { program, body, sections: &sections, paths: &paths };
+    let building = Building::new(program, body, &sections, &paths);
     let (places, events, perhaps) = building.places(&matters);
     let flow = Flow::compute(&places);
     let conditions = building.conditions(&places, &flow);
@@ -95,6 +97,8 @@ pub(super) struct Building<'b> {
     pub(super) body: &'b Body,
     pub(super) sections: &'b Sections,
     pub(super) paths: &'b Paths<'b>,
+    /// Which branches decide whether a block runs, once somebody has asked.
+    pub(super) direct: OnceCell<ControlDependence>,
 }
 
 impl<'b> Building<'b> {
@@ -108,7 +112,7 @@ impl<'b> Building<'b> {
             event_held: Vec::new(),
             constructor: self.program.roots.constructor,
             choices: Choices { program: self.program, body: self.body, counted: counted(self.program, self.body) }
-                .all(),
+                .all(|| self.direct()),
             waits: Waits::default(),
         };
         let mut events = Vec::new();

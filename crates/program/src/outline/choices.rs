@@ -17,15 +17,13 @@ pub(super) struct Choices<'c> {
 
 impl Choices<'_> {
     /// Each with the operands of the conditions that make the choice.
-    pub(super) fn all(&self) -> Vec<(Value, SmallVec<[Value; 4]>)> {
+    pub(super) fn all<'c>(&self, control: impl Fn() -> &'c ControlDependence) -> Vec<(Value, SmallVec<[Value; 4]>)> {
         let mut choices = Vec::new();
-        let mut control = None;
         for (block, edges) in self.body.blocks() {
             for (value, instruction) in self.body.instructions_of(block) {
                 let Op::Phi(operands) = instruction.op else { break };
                 if self.is_choice(value, self.body.operands(operands)) {
-                    let control = control.get_or_insert_with(|| ControlDependence::of(self.body));
-                    choices.push((value, self.deciding(control, block, edges)));
+                    choices.push((value, self.deciding(control(), block, edges)));
                 }
             }
         }

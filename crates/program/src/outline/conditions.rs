@@ -1,16 +1,35 @@
 //! What decides whether an instruction runs: branches, refusals, handlers, and waits in between.
 
+use std::cell::OnceCell;
+
 use super::agree::sides;
 use super::build::Building;
 use super::flow::{Flow, Places};
 use super::waits::Point;
 use super::{Condition, EventId, Outline, SectionSet};
-use crate::ControlDependence;
-use crate::ir::{BlockId, Op, Value};
+use crate::control::empty;
+use crate::ir::{BlockId, Body, Op, Value};
+use crate::path::Paths;
+use crate::section::Sections;
+use crate::{ControlDependence, Program};
 use classfile::{Against, Condition as Relation};
 use smallvec::SmallVec;
 
-impl Building<'_> {
+impl<'b> Building<'b> {
+    pub(super) fn new(
+        program: &'b Program,
+        body: &'b Body,
+        sections: &'b Sections,
+        paths: &'b Paths<'b>,
+    ) -> Building<'b> {
+        Building { program, body, sections, paths, direct: OnceCell::new() }
+    }
+
+    /// Which branches decide whether a block runs. Asked for more than once, and not of all code.
+    pub(super) fn direct(&self) -> &ControlDependence {
+        self.direct.get_or_init(|| ControlDependence::of(self.body))
+    }
+
     /// By block: the condition that its branch decides.
     pub(super) fn conditions(&self, places: &Places<'_>, flow: &Flow<'_>) -> Vec<Option<Condition>> {
         let mut conditions = vec![None; self.body.block_count()];
@@ -65,21 +84,39 @@ impl Building<'_> {
             number[block] = next;
             next += u32::from(condition.is_some());
         }
-        let direct = ControlDependence::of(self.body);
-        let mut control: Vec<SmallVec<[u32; 4]>> = vec![SmallVec::new(); conditions.len()];
-        let mut changed = next > 0;
+        let mut control: Vec<SmallVec<[u32; 4]>> = empty(conditions.len());
+        if next == 0 {
+            return control;
+        }
+        // By block: a bit for each condition, in so many words.
+        let words = (next as usize).div_ceil(64);
+        let mut decided = vec![0u64; words * conditions.len()];
+        let direct = self.direct();
+        let mut changed = true;
         while changed {
             changed = false;
             for block in 0..conditions.len() {
                 for dependence in direct.of_block(BlockId::from_index(block)) {
                     let branch = dependence.branch.index();
-                    let inherited = control[branch].clone();
-                    for condition in inherited.into_iter().chain([number[branch]]) {
-                        if let Err(at) = control[block].binary_search(&condition) {
-                            control[block].insert(at, condition);
-                            changed = true;
+                    let own = number[branch] as usize;
+                    for word in 0..words {
+                        let mut more = decided[branch * words + word];
+                        if word == own / 64 {
+                            more |= 1 << (own % 64);
                         }
+                        let known = &mut decided[block * words + word];
+                        changed |= more & !*known != 0;
+                        *known |= more;
                     }
+                }
+            }
+        }
+        for (block, control) in control.iter_mut().enumerate() {
+            for (word, bits) in decided[block * words..(block + 1) * words].iter().enumerate() {
+                let mut rest = *bits;
+                while rest != 0 {
+                    control.push(word as u32 * 64 + rest.trailing_zeros());
+                    rest &= rest - 1;
                 }
             }
         }
@@ -138,7 +175,7 @@ impl Building<'_> {
         if places.waits.list.is_empty() {
             return waited;
         }
-        let direct = ControlDependence::of(self.body);
+        let direct = self.direct();
         let mut seen = vec![false; self.body.block_count()];
         let mut pending = vec![self.body.block_of(value)];
         while let Some(block) = pending.pop() {

@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 
 use super::waits::{Point, Waits};
 use super::{EventId, Origin, SectionSet, Source, Sources};
+use crate::control::empty;
 use crate::ir::{Body, Op, Value};
 
 /// More sources than this are cut: such a value depends on about everything.
@@ -50,7 +51,7 @@ pub(super) struct Flow<'f> {
 impl<'f> Flow<'f> {
     pub(super) fn compute(places: &'f Places<'f>) -> Flow<'f> {
         let body = places.body;
-        let mut flow = Flow { places, sources: vec![Sources::new(); body.value_count()] };
+        let mut flow = Flow { places, sources: empty(body.value_count()) };
         // Registers are numbered in reverse postorder: only values carried around loops need further passes.
         let mut changed = true;
         while changed {

@@ -42,7 +42,7 @@ pub struct Meeting {
 pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
     let sections = Sections::of(body, program);
     let paths = Paths::new(body, program);
-    let building = Building { program, body, sections: &sections, paths: &paths };
+    let building = Building::new(program, body, &sections, &paths);
     let (places, _, _) = building.places(&|_| true);
     let flow = Flow::compute(&places);
     let finding = Finding { body, sources: |value, at: Value| flow.of([value], at) };

@@ -359,18 +359,37 @@ impl Outline {
 
     /// Whether control can get from one block to another one without going through a third on the way.
     pub fn reaches(&self, from: usize, to: usize, barred: usize) -> bool {
-        self.reached(from, |block| block == barred)[to]
+        self.leads(from, to, |block| block == barred)
+    }
+
+    /// The same without going through any that is barred. Ends where it gets there, which is mostly soon.
+    fn leads(&self, from: usize, to: usize, is_barred: impl Fn(usize) -> bool) -> bool {
+        let mut reached = vec![false; self.blocks.len()];
+        let mut pending = Vec::with_capacity(reached.len());
+        pending.push(from);
+        while let Some(block) = pending.pop() {
+            for next in self.blocks.successors(block) {
+                if !reached[next.block] && !is_barred(next.block) {
+                    if next.block == to {
+                        return true;
+                    }
+                    reached[next.block] = true;
+                    pending.push(next.block);
+                }
+            }
+        }
+        false
     }
 
     /// Whether control can come back to a block without coming by another one.
     pub(crate) fn comes_back(&self, block: usize, other: usize) -> bool {
-        block != other && self.reached(block, |barred| barred == other)[block]
+        block != other && self.leads(block, block, |barred| barred == other)
     }
 
     /// The line where a section of the method ends on the way to an event.
     pub fn end_before(&self, section: &OutlineSection, event: EventId) -> Option<u32> {
         let wanted = self.events[event.index()].block as usize;
-        let leads = |block: usize| block == wanted || self.reached(block, |_| false)[wanted];
+        let leads = |block: usize| block == wanted || self.leads(block, wanted, |_| false);
         let end = section.ends.iter().find(|(block, _)| leads(*block as usize));
         end.map_or(section.end_line, |(_, line)| *line)
     }
@@ -391,7 +410,7 @@ impl Outline {
             return false;
         }
         let is_barred = |block: usize| block != to && (block == from || stops_in(block, EventId(0)..EventId(u32::MAX)));
-        self.reached(from, is_barred)[to]
+        self.leads(from, to, is_barred)
     }
 
     /// Whether one event can happen after another one in the same call.
@@ -401,7 +420,7 @@ impl Outline {
         if from == to && first < second {
             return true;
         }
-        self.reached(from, |_| false)[to]
+        self.reaches(from, to, usize::MAX)
     }
 }
 

@@ -11,6 +11,7 @@ mod local;
 mod own;
 mod show;
 
+use std::ops::Index;
 use std::sync::OnceLock;
 
 use rustc_hash::FxHashSet;
@@ -87,16 +88,16 @@ pub struct FieldAccess {
 /// The answers that have been found so far, and what they were found from.
 pub struct Answers {
     /// By method: the fields that it touches, and where objects go in it.
-    touched: Vec<OnceLock<Box<Touched>>>,
-    flows: Vec<OnceLock<Box<Flows>>>,
+    touched: Slots<Box<Touched>>,
+    flows: Slots<Box<Flows>>,
     /// By method: whether it runs before others know its object.
-    making: Vec<OnceLock<bool>>,
+    making: Slots<bool>,
     /// By field.
-    accesses: Vec<OnceLock<Box<[FieldAccess]>>>,
-    fields: Vec<OnceLock<Answer>>,
+    accesses: Slots<Box<[FieldAccess]>>,
+    fields: Slots<Answer>,
     /// By class: whether other threads may know its objects, and the field that alone holds them.
-    is_out: Vec<OnceLock<bool>>,
-    owners: Vec<OnceLock<Option<FieldId>>>,
+    is_out: Slots<bool>,
+    owners: Slots<Option<FieldId>>,
     /// Classes with objects that other threads know from the start.
     known: OnceLock<FxHashSet<ClassId>>,
     /// Methods that start threads.
@@ -106,8 +107,24 @@ pub struct Answers {
 /// Of a field itself, of the contents of what it holds, and of what is within those.
 type Answer = (Sharing, Option<Sharing>, Option<Sharing>);
 
-fn slots<T>(count: usize) -> Vec<OnceLock<T>> {
-    (0..count).map(|_| OnceLock::new()).collect()
+/// Slots by number, a row of which gets room when somebody asks for one: of most rows nobody does.
+struct Slots<T>(Box<[OnceLock<Row<T>>]>);
+
+type Row<T> = Box<[OnceLock<T>]>;
+
+/// A row has so many slots.
+const ROW: usize = 16;
+
+fn slots<T>(count: usize) -> Slots<T> {
+    Slots((0..count.div_ceil(ROW)).map(|_| OnceLock::new()).collect())
+}
+
+impl<T> Index<usize> for Slots<T> {
+    type Output = OnceLock<T>;
+
+    fn index(&self, index: usize) -> &OnceLock<T> {
+        &self.0[index / ROW].get_or_init(|| (0..ROW).map(|_| OnceLock::new()).collect())[index % ROW]
+    }
 }
 
 impl Answers {

@@ -4,7 +4,7 @@ use location::{ClassName, MethodName};
 
 use super::decide::{Guard, looks_ahead, used};
 use super::holding::Holdings;
-use super::influences::{Gathering, Sets, SetsByThread};
+use super::influences::{Gathering, Sets, SetsByThread, taken_out};
 use super::inside::Put;
 use super::through::is_settled;
 use super::within::is_next;
@@ -52,8 +52,9 @@ impl<'c> Compose<'c> {
         method: MethodId,
         outline: &'a Outline,
         known: &'a dyn Fn(MethodId) -> Option<&'s Summary>,
-        sets: Sets,
+        mut sets: Sets,
     ) -> Composing<'a, 's> {
+        let (accesses, sections) = (std::mem::take(&mut sets.accesses), std::mem::take(&mut sets.sections));
         let composing = Composing {
             program: self.program,
             calls: self.calls,
@@ -65,7 +66,7 @@ impl<'c> Compose<'c> {
             extent: self.extent,
             outline,
             known,
-            summary: Summary::default(),
+            summary: Summary { accesses, sections, ..Summary::default() },
             last_held: Vec::new(),
             last_waits: Vec::new(),
             at: EventId(0),
@@ -159,8 +160,9 @@ impl Composing<'_, '_> {
             self.last_held.clear();
             self.last_held.extend(last.accesses.iter().map(|access| access.held));
             self.last_waits = last.waits;
-            self.summary.accesses = last.accesses;
+            (self.summary.accesses, self.summary.sections) = (last.accesses, last.sections);
             self.summary.accesses.clear();
+            self.summary.sections.clear();
             self.own.clear();
             self.controls.clear();
             self.guards.clear();
@@ -179,8 +181,10 @@ impl Composing<'_, '_> {
         self.summary.looks_ahead = self.summary.accesses.iter().enumerate().any(|(number, access)| {
             ![&access.value, &access.address, &access.control].into_iter().all(|from| is_settled(from, number))
         });
-        self.summary.accesses.shrink_to_fit();
-        self.summary.sections.shrink_to_fit();
+        let accesses = taken_out(&mut self.summary.accesses);
+        let sections = taken_out(&mut self.summary.sections);
+        self.sets.accesses = std::mem::replace(&mut self.summary.accesses, accesses);
+        self.sets.sections = std::mem::replace(&mut self.summary.sections, sections);
         self
     }
 
@@ -241,6 +245,10 @@ impl Composing<'_, '_> {
 
     /// A name with results of calls replaced by what the callee says they are.
     pub(super) fn settle(&self, name: &Name) -> Name {
+        // Most names are those of parameters, or are none.
+        if name.steps.is_empty() && self.captured.is_empty() && !matches!(name.start, Start::Result(_)) {
+            return name.clone();
+        }
         let settled = self.settled(name).with_keys(|key| Some(self.settle_key(key)));
         settled.map_or_else(
             || Name::start(Start::Unknown),

@@ -1,6 +1,7 @@
 //! Where values come from, as summaries keep it: sets that are shared by all accesses that have them.
 
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 use std::ops::Deref;
 use std::sync::{Mutex, PoisonError};
@@ -9,7 +10,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 use triomphe::ThinArc;
 
-use super::{Compared, Influence, Root};
+use super::{Access, Compared, Influence, Root, SummarySection};
 use crate::outline::SectionSet;
 
 /// More influences than this are cut.
@@ -91,17 +92,30 @@ impl<'i> IntoIterator for &'i Influences {
 
 /// Sets that were made before, each once: what callees' sets become at calls is mostly what others have become.
 #[derive(Default)]
-pub(super) struct Sets(FxHashSet<Influences>);
+pub(super) struct Sets {
+    known: FxHashSet<Influences>,
+    /// Room in which accesses and sections are gathered: a list that grows leaves pieces behind, and has more room in the end
+    /// than it needs.
+    pub(super) accesses: Vec<Access>,
+    pub(super) sections: Vec<SummarySection>,
+}
 
 impl Sets {
     fn of(&mut self, all: &[Influence]) -> Influences {
-        if let Some(known) = self.0.get(all) {
+        if let Some(known) = self.known.get(all) {
             return known.clone();
         }
         let new = Influences::of(all);
-        self.0.insert(new.clone());
+        self.known.insert(new.clone());
         new
     }
+}
+
+/// Takes all that is in a list out, and leaves its room.
+pub(super) fn taken_out<T>(room: &mut Vec<T>) -> Vec<T> {
+    let mut all = Vec::with_capacity(room.len());
+    all.append(room);
+    all
 }
 
 /// The sets of each thread: what two threads share would be counted by both, at a price.
@@ -183,25 +197,46 @@ impl Gathering {
         }
     }
 
-    /// Adds what comes between, as far as there is room.
-    fn merge(&mut self, more: &[Influence], mut room: usize) {
-        let own: SmallVec<[Influence; MAX_INFLUENCES]> = SmallVec::from_slice(&self.all);
-        let mut own = own.iter().peekable();
-        self.all.clear();
-        for influence in more {
-            while let Some(before) = own.next_if(|own| own.root < influence.root) {
-                self.all.push(*before);
-            }
-            match own.next_if(|own| own.root == influence.root) {
-                Some(same) => self.all.push(Influence { ended: same.ended.union(influence.ended), ..*same }),
-                None if room > 0 => {
-                    self.all.push(*influence);
-                    room -= 1;
+    /// Adds what comes between, as far as there is room. Mostly everything is there already.
+    fn merge(&mut self, more: &[Influence], room: usize) {
+        let own = self.all.as_mut_slice();
+        let (mut at, mut added, mut end) = (0, 0, 0);
+        for (index, influence) in more.iter().enumerate() {
+            loop {
+                match own.get_mut(at).map(|own| (own.root.cmp(&influence.root), own)) {
+                    Some((Ordering::Less, _)) => at += 1,
+                    Some((Ordering::Equal, same)) => {
+                        same.ended = same.ended.union(influence.ended);
+                        at += 1;
+                        break;
+                    }
+                    _ => {
+                        if added < room {
+                            (added, end) = (added + 1, index + 1);
+                        }
+                        break;
+                    }
                 }
-                None => {}
             }
         }
-        self.all.extend(own.copied());
+        if added == 0 {
+            return;
+        }
+        // From the last to the first, so that nothing is overwritten that still has to move.
+        let mut from = self.all.len();
+        let mut to = from + added;
+        self.all.resize(to, more[0]);
+        let all = self.all.as_mut_slice();
+        for influence in more[..end].iter().rev() {
+            while from > 0 && all[from - 1].root > influence.root {
+                (from, to) = (from - 1, to - 1);
+                all[to] = all[from];
+            }
+            if from == 0 || all[from - 1].root != influence.root {
+                to -= 1;
+                all[to] = *influence;
+            }
+        }
     }
 
     /// Puts the first set among the others.

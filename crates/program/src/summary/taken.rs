@@ -76,8 +76,8 @@ impl Composing<'_, '_> {
                 },
                 _ => false,
             };
-            let is_put_back = stored.objects.contains(&Object::Event(EventId(index as u32)));
-            if is_it && !is_put_back && !events[index].held.intersection(event.held).is_empty() {
+            let is_put_back = || stored.objects.contains(&Object::Event(EventId(index as u32)));
+            if is_it && !events[index].held.intersection(event.held).is_empty() && !is_put_back() {
                 self.is_taken[index] = true;
             }
         }
