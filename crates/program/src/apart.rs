@@ -13,9 +13,8 @@ use crate::ir::{Body, Op, Value};
 use crate::model::numbers::{THREAD, THREAD_NAME};
 use crate::outline::{Action, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Outline, Start};
 use crate::sole::MAX_CALLERS;
-use crate::summary::{Access, Spot};
+use crate::summary::Access;
 use crate::thread::{EntryId, Many};
-use crate::variable::Variable;
 use crate::whole::Whole;
 
 /// Values that are passed on more often than this are not followed.
@@ -52,17 +51,19 @@ enum Given {
 type Parts = SmallVec<[Own; 2]>;
 
 impl Whole<'_> {
-    /// Whether the processes of an entry, as many as run at once, each write a part of a variable that is their own, and
-    /// read it there at one place.
-    pub fn keeps_to_own_part(&self, process: EntryId, variable: Variable, read: Spot) -> bool {
+    /// Whether something tells the parts apart that the processes of an entry touch by all of some accesses.
+    pub(crate) fn have_own_parts<'a>(
+        &self,
+        process: EntryId,
+        run: MethodId,
+        accesses: impl Iterator<Item = &'a Access>,
+    ) -> bool {
         let entry = self.threads().entry(process);
-        let Some(run) = entry.method.filter(|_| entry.many.is_some_and(is_of_known_number)) else { return false };
-        let Some(summary) = self.summaries.summary(run).filter(|summary| !summary.is_cut) else { return false };
+        if entry.many.is_none() {
+            return false;
+        }
         let mut own: Option<Parts> = None;
-        for access in &summary.accesses {
-            if !(access.is_write || access.spot == read) || Variable::of(self.program, access) != Some(variable) {
-                continue;
-            }
+        for access in accesses {
             let mut parts = self.parts(access);
             // A lambda that is made once and run many times has captured one object.
             let is_run_once = || {
@@ -451,7 +452,7 @@ fn is_map(class: &str) -> bool {
 }
 
 /// Whether so many run as the code that starts them says, and that runs once.
-fn is_of_known_number(many: Many) -> bool {
+pub(crate) fn is_of_known_number(many: Many) -> bool {
     matches!(many, Many::AtOnce | Many::InLoop | Many::TwoSites)
 }
 

@@ -36,6 +36,7 @@ mod keyed;
 mod known;
 mod latch;
 mod library;
+mod listed;
 mod load;
 mod lock;
 mod outlines;

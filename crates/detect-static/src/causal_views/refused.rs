@@ -91,7 +91,7 @@ impl Asking<'_> {
     fn is_contended(&self, read: &Access, target: &Access) -> bool {
         let whole = self.whole;
         Variable::of(whole.program, read).is_some_and(|variable| {
-            let is_apart = |process| whole.keeps_to_own_part(process, variable, read.spot);
+            let is_apart = |process, other| whole.keep_to_own_parts(process, other, variable, read.spot);
             let is_own = is_of_this(&read.base, variable);
             is_contended(whole, self.method, target.event, variable, is_own, is_apart, |_| true)
         })

@@ -20,7 +20,7 @@ pub(crate) fn is_contended(
     event: EventId,
     variable: Variable,
     is_own: bool,
-    is_apart: impl Fn(EntryId) -> bool,
+    is_apart: impl Fn(EntryId, EntryId) -> bool,
     matters: impl Fn(At) -> bool,
 ) -> bool {
     let (sharings, threads) = (whole.sharings(), whole.threads());
@@ -44,8 +44,8 @@ pub(crate) fn is_contended(
     let gets_between = |process: EntryId, write: At, other: EntryId| {
         threads.overlap(process, other)
             && ![process, other].iter().any(|process| sharings.is_home(variable.field(), *process))
-            && (process == other && !is_apart(process)
-                || process != other && !are_ordered(whole, process, at, other, write))
+            && (process == other || !are_ordered(whole, process, at, other, write))
+            && !is_apart(process, other)
     };
     let is_written_at = |write: At| {
         let others = threads.of_method(write.method);

@@ -413,7 +413,7 @@ impl Looking<'_> {
             let is_by_key = !self.access(stale.read).keys.is_empty();
             let is_kept_apart = || {
                 self.is_covered(stale, &self.cover())
-                    || self.is_exposed_to(stale, |_| false, |at| !self.leaves_right(stale, at))
+                    || self.is_exposed_to(stale, |_, _| false, |at| !self.leaves_right(stale, at))
             };
             let is_right = || self.is_exposed_to(stale, self.is_apart(stale), |_| true);
             if is_by_key && is_kept_apart() || is_right() { Standing::Excluded } else { Standing::Doubtful }
@@ -430,14 +430,19 @@ impl Looking<'_> {
     }
 
     /// Tells of which entries the processes keep to parts of a variable that are each one's own.
-    fn is_apart(&self, stale: &Stale) -> impl Fn(EntryId) -> bool {
+    fn is_apart(&self, stale: &Stale) -> impl Fn(EntryId, EntryId) -> bool {
         let (variable, read) = (stale.variable, self.access(stale.read).spot);
-        move |process| self.whole.keeps_to_own_part(process, variable, read)
+        move |process, other| self.whole.keep_to_own_parts(process, other, variable, read)
     }
 
     /// The same, where `is_apart` tells of which entries the processes keep to parts that are each one's own, and `matters`
     /// which writes do any harm.
-    fn is_exposed_to(&self, stale: &Stale, is_apart: impl Fn(EntryId) -> bool, matters: impl Fn(At) -> bool) -> bool {
+    fn is_exposed_to(
+        &self,
+        stale: &Stale,
+        is_apart: impl Fn(EntryId, EntryId) -> bool,
+        matters: impl Fn(At) -> bool,
+    ) -> bool {
         !self.is_covered(stale, &self.cover())
             && !self.is_under_given_lock(stale)
             && !is_owned(self.whole, self.method, self.access(stale.read))

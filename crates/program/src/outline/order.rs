@@ -133,8 +133,13 @@ impl Blocks {
         in_cycle
     }
 
-    /// The head of the smallest loop around `inner` that does not go around `outer` as well.
-    pub fn loop_head(&self, inner: usize, outer: Option<usize>) -> Option<usize> {
+    /// Whether the method returns at the end of a block.
+    pub(crate) fn is_return(&self, block: usize) -> bool {
+        self.ends[block] & THROWS == 0 && self.successors(block).all(|next| next.is_exceptional)
+    }
+
+    /// The head of the smallest loop around all of `inner` that does not go around `outer` as well.
+    pub fn loop_head(&self, inner: &[usize], outer: Option<usize>) -> Option<usize> {
         let mut before: Vec<Vec<usize>> = vec![Vec::new(); self.len()];
         for block in 0..self.len() {
             for next in self.successors(block) {
@@ -142,8 +147,10 @@ impl Blocks {
             }
         }
         let mut best: Option<(usize, usize)> = None;
-        for end in inner..self.len() {
-            for head in self.successors(end).map(|next| next.block).filter(|head| *head <= inner) {
+        let first = *inner.iter().min()?;
+        // A loop inside may be left by its head, which comes before what is in it.
+        for end in 0..self.len() {
+            for head in self.successors(end).map(|next| next.block).filter(|head| *head <= first.min(end)) {
                 let mut members = vec![false; self.len()];
                 members[head] = true;
                 let mut size = 1;
@@ -155,7 +162,7 @@ impl Blocks {
                         pending.extend(before[block].iter().copied());
                     }
                 }
-                if members[inner]
+                if inner.iter().all(|block| members[*block])
                     && outer.is_none_or(|outer| !members[outer])
                     && best.is_none_or(|(_, smallest)| size < smallest)
                 {

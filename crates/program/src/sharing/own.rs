@@ -79,7 +79,7 @@ impl<'s> Sharings<'s> {
     }
 
     /// Whether no two processes of an entry run on one object.
-    fn has_own_objects(self, id: EntryId) -> bool {
+    pub(crate) fn has_own_objects(self, id: EntryId) -> bool {
         let entry = self.threads.entry(id);
         if entry.many.is_none() {
             return true;

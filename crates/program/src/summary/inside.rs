@@ -74,7 +74,19 @@ impl Composing<'_, '_> {
     pub(super) fn put(&mut self, access: &Access) {
         // What stands in a container others may have, too. What another thread puts there is not what this one finds next.
         let is_found = access.within.is_some() || matches!(access.base.start, Start::Element(_));
-        if !access.is_write || self.is_task || is_found || !is_local(&access.base) {
+        // An object that it was given is no part of it: `contract.grid` stays where it was, whoever has the contract.
+        let is_given = |step: &NameStep| match step {
+            NameStep::Field(field) => {
+                self.program.is_final_field(*field) && !self.holdings.is_own(self.program, *field)
+            }
+            _ => false,
+        };
+        if !access.is_write
+            || self.is_task
+            || is_found
+            || !is_local(&access.base)
+            || access.base.steps.iter().any(is_given)
+        {
             return;
         }
         let start = access.base.start;

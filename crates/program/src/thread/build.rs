@@ -20,6 +20,9 @@ use crate::library::{Library, is_checked_code, supertypes};
 use crate::model::Times;
 use crate::outlines::Outlines;
 
+/// Processes that run one at a time are sought so often among what such processes start.
+const MAX_ROUNDS: usize = 3;
+
 pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, world: World) -> Threads {
     let library = Library::of(program, calls);
     let stores = Stores::new(program);
@@ -85,9 +88,25 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);
     let lambdas: FxHashSet<_> =
         sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
-    let starts = Starts { sites: &sites, entries_of: &started_at, entries: &entries, rows: &rows, lambdas: &lambdas };
-    let orders = Orders::of(&finder, &graph, &components, &starts);
-    times::refine(&mut entries, &rows, &orders);
+    let mut in_turn = Vec::new();
+    let mut orders = Orders::default();
+    // What runs one at a time orders what it starts.
+    for _ in 0..MAX_ROUNDS {
+        let starts = Starts {
+            sites: &sites,
+            entries_of: &started_at,
+            entries: &entries,
+            rows: &rows,
+            lambdas: &lambdas,
+            in_turn: &in_turn,
+        };
+        orders = Orders::of(&finder, &graph, &components, &starts);
+        let refined = times::refine(&mut entries, &rows, &orders);
+        if refined.is_empty() {
+            break;
+        }
+        in_turn.extend(refined);
+    }
     let overlaps = overlaps(&entries, &rows, &orders);
     let unknown_starts = sites
         .starts

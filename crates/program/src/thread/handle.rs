@@ -3,7 +3,7 @@
 
 use location::{ClassName, MethodName};
 
-use super::site::Join;
+use super::join::Join;
 use super::task::{At, Finder, held_by, is_static, makes};
 use crate::class::{FieldId, MethodId};
 use crate::model::{After, CallModel, Returns};
@@ -291,6 +291,8 @@ impl Finder<'_> {
             is_executor: false,
             handles: given.iter().flat_map(|future| self.handles(at.method, &future.objects)).collect(),
             is_whole: given.iter().any(|future| self.is_static_result(at.method, &future.objects)),
+            of_each: None,
+            on_way: None,
         })
     }
 

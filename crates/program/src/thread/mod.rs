@@ -10,6 +10,7 @@ mod build;
 mod callback;
 mod element;
 mod handle;
+mod join;
 mod order;
 mod reach;
 mod reference;

@@ -5,7 +5,8 @@
 use location::{ClassName, MethodName};
 
 use super::handle::Handle;
-use super::site::{Join, Site, is_wait};
+use super::join::Join;
+use super::site::{Site, is_wait};
 use super::task::{At, Finder};
 use crate::class::MethodId;
 use crate::model::{OrderKind, Runner, Task, Times};
@@ -68,6 +69,8 @@ impl<'f> Finder<'f> {
                 is_executor: model.orders.is_some_and(|order| order.kind == OrderKind::JoinAll),
                 handles: own.unwrap_or_else(elements),
                 is_whole: true,
+                of_each: None,
+                on_way: None,
             });
         }
         let Some(start) = model.starts else { return (None, join) };

@@ -4,7 +4,8 @@ use classfile::Type;
 use location::{ClassName, MethodName};
 use rayon::prelude::*;
 
-use super::handle::{Handle, Holder};
+use super::handle::Handle;
+use super::join::Join;
 use super::task::{At, Finder, Run, is_static};
 use crate::class::MethodId;
 use crate::model::{CallModel, OrderKind, Pool, Product, Returns, Runner, Task, Times, When};
@@ -58,33 +59,6 @@ pub(super) struct Site {
     pub(super) after: Option<Join>,
 }
 
-/// A call that returns when something that was started is over.
-#[derive(Clone, Debug)]
-pub(super) struct Join {
-    pub(super) at: At,
-    pub(super) in_loop: bool,
-    pub(super) is_executor: bool,
-    pub(super) handles: Vec<Handle>,
-    /// The call itself waits for all that it is given.
-    pub(super) is_whole: bool,
-}
-
-impl Join {
-    /// Whether the site's threads are over when this call returns.
-    pub(super) fn is_of(&self, site: &Site) -> bool {
-        let starts = if self.is_executor { &site.executors } else { &site.handles };
-        starts.iter().any(|handle| {
-            self.handles.contains(handle)
-                && match handle {
-                    // The last one of those that a loop started.
-                    Handle::Is(Holder::Object(..)) => self.is_executor || !site.in_loop || self.in_loop,
-                    Handle::Is(Holder::Field(_)) => self.is_executor || !site.in_loop,
-                    Handle::ElementOf(_) => self.in_loop || self.is_whole,
-                }
-        })
-    }
-}
-
 pub(super) struct Sites {
     pub(super) starts: Vec<Site>,
     pub(super) joins: Vec<Join>,
@@ -122,7 +96,7 @@ impl Finder<'_> {
     /// Whether a method of the library starts or joins something.
     fn may_start(&self, called: MethodName) -> bool {
         let starts = |model: CallModel| model.starts.is_some() || is_wait(&model) || self.is_stream(&model, called);
-        self.library.model(called).is_some_and(starts)
+        self.library.model(called).is_some_and(starts) || self.is_question(called)
     }
 
     fn is_stream(&self, model: &CallModel, called: MethodName) -> bool {
@@ -147,28 +121,9 @@ impl Finder<'_> {
             } else if self.is_stream(&model, *called) && self.is_parallel(method, &arguments[0].objects, 32) {
                 starts.extend(self.parallel(at, event, &model, *called, arguments));
             }
-            if is_wait(&model)
-                && let Some(receiver) = arguments.first()
-            {
-                joins.push(Join {
-                    at,
-                    in_loop: event.in_loop,
-                    is_executor: model.orders.is_some_and(|order| order.kind == OrderKind::JoinAll),
-                    handles: self.given_handles(method, &receiver.objects),
-                    is_whole: self.is_static_result(method, &receiver.objects)
-                        || self.is_run_over(method, &receiver.objects),
-                });
-            }
+            joins.extend(self.joins(at, event, &model));
         }
         (starts, joins)
-    }
-
-    /// `threads.forEach(thread -> thread.join())`
-    fn is_run_over(&self, method: MethodId, objects: &Objects) -> bool {
-        objects.iter().any(|object| match *object {
-            Object::Parameter(position) => !self.run_over(method, position).is_empty(),
-            _ => false,
-        })
     }
 
     /// `CompletableFuture.allOf(...)`

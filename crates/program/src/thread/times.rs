@@ -228,14 +228,17 @@ fn decide(
     is_repeated.then_some(Many::StarterRepeats)
 }
 
-/// Takes back what the order of starts and joins rules out: each is over before the next one starts.
-pub(super) fn refine(entries: &mut [Entry], rows: &Rows, orders: &Orders) {
+/// Takes back what the order of starts and joins rules out: each is over before the next one starts. Tells of which entries.
+pub(super) fn refine(entries: &mut [Entry], rows: &Rows, orders: &Orders) -> Vec<EntryId> {
+    let mut refined = Vec::new();
     for index in 0..entries.len() {
         let entry = &entries[index];
         let may_be_apart = matches!(entry.many, Some(Many::InLoop | Many::TwoSites | Many::StarterRepeats));
         let id = EntryId(index as u32);
         if may_be_apart && orders.are_apart(rows, entries, id, id) {
             entries[index].many = None;
+            refined.push(id);
         }
     }
+    refined
 }

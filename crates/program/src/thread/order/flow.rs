@@ -4,7 +4,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{MAX_BLOCKS, Orders, Starts};
 use crate::class::MethodId;
-use crate::outline::{Action, EventId, Outline};
+use crate::outline::{Action, EventId, Outline, Successor};
 use crate::thread::bits::Bits;
 use crate::thread::reach::Graph;
 use crate::thread::task::{At, Finder};
@@ -27,10 +27,20 @@ pub(super) struct Method {
     pub(super) calls: Vec<Vec<(EventId, Vec<MethodId>)>>,
     /// What is over when a block, the head of a loop that joins, is reached.
     pub(super) over_at: Vec<(usize, Bits)>,
+    /// What is over when control goes from the one block to the other.
+    pub(super) over_on: Vec<((usize, usize), Bits)>,
     /// What a call may leave running.
     pub(super) leaves: Bits,
     /// What a call surely waits for.
     pub(super) ends: Bits,
+}
+
+impl Method {
+    /// What is over when control goes on from a block.
+    fn over_on(&self, block: usize, next: Successor) -> impl Iterator<Item = &Bits> {
+        let is_way = move |way: (usize, usize)| !next.is_exceptional && way == (block, next.block);
+        self.over_on.iter().filter(move |(way, _)| is_way(*way)).map(|(_, over)| over)
+    }
 }
 
 /// Numbers of the sites and joins of one method.
@@ -96,10 +106,15 @@ impl Orders {
                     inner.for_each(|inner| ended.insert(inner));
                 }
                 let outer = block_of_site.get(&site).copied();
-                let head = if join.in_loop { outline.blocks.loop_head(block, outer) } else { None };
-                match head {
-                    Some(head) => made.over_at.push((head, ended)),
-                    None => {
+                let head = match (join.of_each, join.on_way) {
+                    (Some(taken), _) => outline.blocks.loop_head(&[taken, block], outer),
+                    (None, None) if join.in_loop => outline.blocks.loop_head(&[block], outer),
+                    (None, _) => None,
+                };
+                match (head, join.on_way) {
+                    (Some(head), _) => made.over_at.push((head, ended)),
+                    (None, Some(way)) => made.over_on.push((way, ended)),
+                    (None, None) => {
                         over.add(&ended);
                     }
                 }
@@ -215,13 +230,14 @@ impl Orders {
                 }
             }
             for next in outline.blocks.successors(block) {
-                let from = if next.is_exceptional { &thrown } else { &after };
+                let mut from = if next.is_exceptional { thrown.clone() } else { after.clone() };
+                own.over_on(block, next).for_each(|over| from.remove(over));
                 let known = states[next.block].clone();
                 match &mut states[next.block] {
                     Some(state) => {
-                        state.add(from);
+                        state.add(&from);
                     }
-                    empty => *empty = Some(from.clone()),
+                    empty => *empty = Some(from),
                 }
                 self.end_loops(own, next.block, &mut states);
                 if known != states[next.block] {
@@ -284,10 +300,14 @@ impl Orders {
             let mut is_end = true;
             for next in outline.blocks.successors(block).filter(|next| !next.is_exceptional) {
                 is_end = false;
+                let mut state = state.clone();
+                own.over_on(block, next).for_each(|over| {
+                    state.add(over);
+                });
                 let known = states[next.block].clone();
                 match &mut states[next.block] {
                     Some(kept) => kept.keep(&state),
-                    empty => *empty = Some(state.clone()),
+                    empty => *empty = Some(state),
                 }
                 if known != states[next.block] {
                     pending.push(next.block);

@@ -36,6 +36,8 @@ pub(super) struct Starts<'s> {
     pub(super) rows: &'s Rows,
     /// Where functions are made that are started.
     pub(super) lambdas: &'s FxHashSet<At>,
+    /// Entries whose processes are started several times, each when the one before is over.
+    pub(super) in_turn: &'s [EntryId],
 }
 
 /// What may be running when a process comes to a method.
@@ -222,6 +224,11 @@ impl Orders {
         leading: Vec<Leading>,
     ) {
         for Leading { entry, method, started } in leading {
+            // What an earlier one has left running, nobody waits for.
+            let is_left = |method: &Method| method.leaves.iter().any(|site| site < self.count);
+            if starts.in_turn.contains(&entry) && self.methods.get(&method).is_none_or(is_left) {
+                continue;
+            }
             let at_entry = self.top_down(finder, graph, components, starts, entry, method);
             let mut process = Process { at_entry, started, before: Vec::new() };
             process.before = self.sites.iter().map(|at| self.state_at(finder.outlines, &process, *at)).collect();
