@@ -26,6 +26,7 @@ use smallvec::SmallVec;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::Library;
+use crate::model::Instances;
 use crate::outline::EventId;
 use crate::outlines::Outlines;
 
@@ -90,6 +91,8 @@ pub struct Entry {
     pub kind: EntryKind,
     /// Several at once, or one at a time.
     pub many: Option<Many>,
+    /// How many objects there are of a class that a framework makes, for its processes.
+    pub(crate) made: Instances,
     pub sites: Vec<StartSite>,
     /// The tasks' objects, where they are known: the method and instruction that make them.
     pub(crate) objects: Vec<Option<(MethodId, u32)>>,
