@@ -294,7 +294,7 @@ impl<'s> Sharings<'s> {
     fn parameter(self, access: &FieldAccess) -> Option<u16> {
         let name = match &self.event(access.at)?.action {
             Action::Read { base, .. } | Action::Write { base, .. } => base,
-            Action::Call { arguments, .. } => &arguments.first()?.name,
+            Action::Call { arguments, .. } => &access.touched(arguments)?.name,
             _ => return None,
         };
         match name.start {

@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bits::Bits;
 use super::callback::callbacks;
+use super::initial::initial;
 use super::order::{Orders, Starts};
 use super::reach::{Graph, Rows};
 use super::site::{Site, Sites};
@@ -81,6 +82,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         }
     }
     let rows = Rows::of_roots(&graph, &components, &roots);
+    let initial = initial(program, calls, &graph, &run, &open);
     let repeats = Repeats::of(&finder, &graph, &components, &rows, &entries, &started, &sites.starts);
     times::serials(&mut entries, &rows, &repeats);
     times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);
@@ -110,6 +112,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         started: lambdas,
         open,
         has_closed,
+        initial,
         one_caller,
         library,
         from_outside: OnceLock::new(),

@@ -10,6 +10,7 @@ mod build;
 mod callback;
 mod element;
 mod handle;
+mod initial;
 mod order;
 mod reach;
 mod reference;
@@ -133,6 +134,8 @@ pub struct Threads {
     pub(crate) open: Vec<MethodId>,
     /// Some `main` starts threads, which closes the classes that it reaches.
     pub(crate) has_closed: bool,
+    /// By method that runs while a class is initialised and at no other time: the initialiser.
+    initial: FxHashMap<MethodId, MethodId>,
     /// Callers of classes that are marked as not made for threads.
     one_caller: Option<EntryId>,
     pub(crate) library: Library,
@@ -175,10 +178,23 @@ impl Threads {
 
     /// Whether two methods can run at the same time in two threads, and in which.
     pub fn may_overlap(&self, first: MethodId, second: MethodId) -> Option<Overlap> {
+        if self.are_of_one_initialiser(first, second) {
+            return None;
+        }
         self.of_method(first).iter().find_map(|first| {
             let second = self.of_method(second).iter().find(|second| self.overlap(*first, **second))?;
             Some(Overlap { first: *first, second: *second })
         })
+    }
+
+    /// Whether two methods run while one class is initialised, and at no other time: one thread does that.
+    pub fn are_of_one_initialiser(&self, first: MethodId, second: MethodId) -> bool {
+        self.initial.get(&first).is_some_and(|initialiser| self.initial.get(&second) == Some(initialiser))
+    }
+
+    /// The initialiser that alone leads to a method.
+    pub fn initialiser_of(&self, method: MethodId) -> Option<MethodId> {
+        self.initial.get(&method).copied()
     }
 
     /// Whether processes of two entries, or two of one, can run at the same time.
