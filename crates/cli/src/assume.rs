@@ -82,8 +82,7 @@ impl Assumed {
             }
             let classes = program.classes().map(|class| program.names.readable_class(program.header(class).name));
             let mut named: Vec<String> = classes.filter(|class| is_named(class, name)).collect();
-            let methods = methods_named(program, name).into_iter();
-            named.extend(methods.map(|method| method_key(program, method)));
+            named.extend(methods_named(program, name).into_iter().flat_map(|method| with_lambdas(program, method)));
             if named.is_empty() {
                 assumed.unknown.push(name.clone());
             }
@@ -109,7 +108,10 @@ impl Assumed {
                 let methods = match mark {
                     Mark::AssumeAtomic => &mut self.atomic,
                     Mark::AssumeMover => &mut self.movers,
-                    Mark::NoWarn => &mut self.silent,
+                    Mark::NoWarn => {
+                        self.silent.extend(with_lambdas(program, method));
+                        continue;
+                    }
                     _ => continue,
                 };
                 methods.insert(method_key(program, method));
@@ -180,6 +182,12 @@ impl Assumed {
 fn method_key(program: &Program, method: MethodId) -> String {
     let name = program.method_name(method);
     format!("{}:{}", program.names.readable_method(name), program.names.text(name.descriptor))
+}
+
+/// A method and the lambdas that are made in it: to whoever wrote it, those are a part of it.
+fn with_lambdas(program: &Program, method: MethodId) -> impl Iterator<Item = String> {
+    let lambdas = program.lambdas_of(method).into_iter();
+    std::iter::once(method).chain(lambdas).map(|method| method_key(program, method))
 }
 
 /// `pkg.Class.method:descriptor`, as the events of a run name it.

@@ -48,12 +48,13 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
     }
     let of_methods = methods.into_iter().map(|method| {
         let threads = program::thread::show_threads(&program, &whole.calls, whole.threads(), method);
+        let around = program::show_around(&whole, method);
+        let making = program::sharing::show_making(whole.sharings(), method);
         let summary = program::show_summary(&program, &whole.summaries, method);
-        format!("{}{threads}summary\n{summary}", program::show_method(&program, method))
+        format!("{}{threads}{around}{making}summary\n{summary}", program::show_method(&program, method))
     });
     let of_fields = fields.into_iter().map(|field| {
-        let field_text =
-            program::sharing::show_field(&program, &whole.summaries, whole.threads(), whole.sharings(), field);
+        let field_text = program::sharing::show_field(&whole, field);
         format!("{field_text}{}", program::show_guards(&whole, field))
     });
     let texts: Vec<String> = of_methods.chain(of_fields).collect();

@@ -1,6 +1,7 @@
 //! Whether threads can get in each other's way, as detectors ask it.
 
-use program::outline::{Action, Name, NameStep, Start};
+use location::FieldName;
+use program::outline::{Action, Member, Name, NameStep, Start};
 use program::summary::Access;
 use program::thread::{EntryId, EntryKind};
 use program::{Ground, Mark, MethodId, Program, Variable, Whole};
@@ -14,9 +15,11 @@ pub(crate) fn run_at_once(ground: &Ground<'_>, method: MethodId, other: MethodId
     let class = program.class_of(method);
     let locks =
         || program.is_marked(class, Mark::ThreadSafe) || program.methods_of(class).any(|own| program.may_lock(own));
-    threads.of_method(method).iter().any(|first| {
-        threads.of_method(other).iter().any(|second| threads.overlap(*first, *second)) && (!is_open(*first) || locks())
-    })
+    !threads.are_of_one_initialiser(method, other)
+        && threads.of_method(method).iter().any(|first| {
+            threads.of_method(other).iter().any(|second| threads.overlap(*first, *second))
+                && (!is_open(*first) || locks())
+        })
 }
 
 /// Whether two methods touch what two objects have, if each touches what its own has: classes beside each other that inherit
@@ -63,6 +66,24 @@ fn are_parts(whole: &Whole<'_>, steps: &[NameStep]) -> bool {
         NameStep::Field(field) => holdings.is_own(whole.program, *field),
         NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => true,
     })
+}
+
+/// Whether an access is to what nobody else can get at as long as the method runs: to an object in the making, to statics
+/// of a class that is being initialised, or to what was made for those.
+pub(crate) fn is_in_making(whole: &Whole<'_>, method: MethodId, access: &Access) -> bool {
+    let (program, sharings) = (whole.program, whole.sharings());
+    let is_of_class = |field: FieldName| {
+        program.resolve_field(field).is_some_and(|field| program.class_of_field(field) == program.class_of(method))
+    };
+    is_part(whole, access)
+        && match (access.member, access.base.start) {
+            (Member::Static(field), _) => is_of_class(field) && sharings.initialises(method),
+            (_, Start::Static(field)) => {
+                is_of_class(field) && whole.summaries.holdings.is_own(program, field) && sharings.initialises(method)
+            }
+            (_, Start::Parameter(0)) => sharings.makes_its_object(method),
+            _ => false,
+        }
 }
 
 /// Whether the thread that runs a method has the object of an access to itself: handed to it by all callers, or kept in a

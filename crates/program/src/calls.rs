@@ -1,7 +1,7 @@
 //! The call graph: which methods a call may run, and in which order methods can be summarised.
 //!
 //! Class hierarchy analysis: a call may run the method of any subtype of the class it names; rapid type analysis leaves
-//! out classes that no code makes. A call with more possible targets than [`MAX_TARGETS`] says nothing about any one of
+//! out classes that no code makes, as long as it makes some of them: the receiver of a call that runs exists. A call with more possible targets than [`MAX_TARGETS`] says nothing about any one of
 //! them and is left open, like reflection and native code.
 
 use std::borrow::Cow;
@@ -78,6 +78,12 @@ pub struct Calls {
     behind: Vec<bool>,
     pub(crate) touched: Touched,
     pub(crate) handles: Arc<Handles>,
+}
+
+/// Whether a class may have objects that are of no class below it.
+fn is_concrete(program: &Program, class: ClassId) -> bool {
+    let access = program.header(class).access;
+    !access.is_abstract() && !access.is_interface()
 }
 
 /// What the library says of a call, as far as it is asked of all calls.
@@ -239,9 +245,8 @@ impl Calls {
     }
 
     fn virtual_targets(&self, program: &Program, method: MethodName) -> Targets {
-        let mut targets: SmallVec<[MethodId; 2]> = SmallVec::new();
         let Some(class) = program.class(method.class) else {
-            return Targets::Known(targets);
+            return Targets::Known(SmallVec::new());
         };
         let declared = self.hierarchy.resolve_in(program, class, method.name, method.descriptor);
         if let Some(declared) = declared {
@@ -251,14 +256,29 @@ impl Calls {
                 return Targets::Known(std::iter::once(declared).collect());
             }
         }
-        let is_exact = |class: ClassId| {
-            let header = program.header(class);
-            !header.access.is_abstract() && !header.access.is_interface() && self.is_made(program, class)
-        };
         if self.hierarchy.subtypes(class).is_empty() {
-            let found = declared.filter(|found| is_exact(class) && !program.method(*found).access.is_abstract());
+            // Whoever makes it is not here: a framework, reflection.
+            let found =
+                declared.filter(|found| is_concrete(program, class) && !program.method(*found).access.is_abstract());
             return Targets::Known(found.into_iter().collect());
         }
+        let made = self.targets_among(program, method, class, declared, |class| self.is_made(program, class));
+        if made == Targets::Known(SmallVec::new()) {
+            return self.targets_among(program, method, class, declared, |_| true);
+        }
+        made
+    }
+
+    /// The methods that a call may run if its receiver is of one of these classes.
+    fn targets_among(
+        &self,
+        program: &Program,
+        method: MethodName,
+        class: ClassId,
+        declared: Option<MethodId>,
+        is_wanted: impl Fn(ClassId) -> bool,
+    ) -> Targets {
+        let mut targets: SmallVec<[MethodId; 2]> = SmallVec::new();
         let named = class;
         let mut seen: FxHashSet<ClassId> = FxHashSet::default();
         let mut pending = vec![class];
@@ -270,7 +290,7 @@ impl Calls {
                 return Targets::Many;
             }
             pending.extend(self.hierarchy.subtypes(class));
-            if !is_exact(class) {
+            if !is_concrete(program, class) || !is_wanted(class) {
                 continue;
             }
             let found = match class == named {
@@ -299,8 +319,7 @@ impl Calls {
                 continue;
             }
             pending.extend(self.hierarchy.subtypes(class));
-            let header = program.header(class);
-            if !header.access.is_abstract() && !header.access.is_interface() && self.is_made(program, class) {
+            if is_concrete(program, class) && self.is_made(program, class) {
                 targets.extend(self.hierarchy.resolve_in(program, class, method.name, method.descriptor));
             }
         }

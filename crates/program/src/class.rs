@@ -235,6 +235,22 @@ impl Program {
         self.declared_method(name).is_some_and(|method| self.method(method).access.is_synthetic())
     }
 
+    /// The code of the lambdas that a method makes, and of those that they make.
+    pub fn lambdas_of(&self, method: MethodId) -> Vec<MethodId> {
+        let mut found: Vec<MethodId> = Vec::new();
+        let mut pending = vec![method];
+        while let Some(maker) = pending.pop() {
+            for made in &self.mentions[maker.index()].lambdas {
+                let lambda = self.declared_method(*made).filter(|lambda| self.method(*lambda).access.is_synthetic());
+                if let Some(lambda) = lambda.filter(|lambda| !found.contains(lambda)) {
+                    found.push(lambda);
+                    pending.push(lambda);
+                }
+            }
+        }
+        found
+    }
+
     /// The method that a class declares itself.
     pub fn declared_method(&self, name: MethodName) -> Option<MethodId> {
         let entry = self.entry(self.class(name.class)?);

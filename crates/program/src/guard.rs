@@ -5,11 +5,12 @@
 use location::Names;
 
 use crate::annotation::Guard;
-use crate::class::{FieldId, Program};
+use crate::class::{FieldId, MethodId, Program};
 use crate::held::{HeldLock, Relation, outline_locks};
 use crate::model::Section;
 use crate::outline::{Action, Name, NameStep, Start};
 use crate::path::simple_name;
+use crate::readable::Readable;
 use crate::sharing::{FieldAccess, Part};
 use crate::thread::At;
 use crate::variable::holder;
@@ -170,7 +171,7 @@ impl Whole<'_> {
         let event = outline.events.get(access.at.event.index())?;
         let mut object = match &event.action {
             Action::Read { base, .. } | Action::Write { base, .. } => base.clone(),
-            Action::Call { arguments, .. } => arguments.first()?.name.clone(),
+            Action::Call { arguments, .. } => access.touched(arguments)?.name.clone(),
             Action::Lambda { .. } | Action::Wait(_) => return None,
         };
         if access.part == Part::Contents {
@@ -186,6 +187,24 @@ impl Whole<'_> {
             return None;
         }
         Some((object, held))
+    }
+}
+
+/// The locks that are held wherever a method is called, by the names that it has for them.
+pub(crate) fn always_around(whole: &Whole<'_>, method: MethodId) -> Vec<String> {
+    let names = Readable::new(whole.program, &whole.summaries, method);
+    let mut locks: Vec<String> =
+        whole.cover().held_by_callers(method).iter().map(|held| names.name(&held.name)).collect();
+    locks.sort_unstable();
+    locks.dedup();
+    locks
+}
+
+/// A line that tells which locks all callers of a method hold, if there are any.
+pub fn show_around(whole: &Whole<'_>, method: MethodId) -> String {
+    match always_around(whole, method).as_slice() {
+        [] => String::new(),
+        locks => format!("always called under {}\n", locks.join(" and ")),
     }
 }
 

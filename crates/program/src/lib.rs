@@ -64,7 +64,7 @@ pub use class::{ClassId, FieldId, MethodId, Program, Unreadable};
 pub use control::{ControlDependence, Dependence};
 pub use cover::Cover;
 pub use dependencies::show_graph;
-pub use guard::{Guarding, Guards, show_guards};
+pub use guard::{Guarding, Guards, show_around, show_guards};
 pub use held::{HeldLock, Relation, locks, locks_of};
 pub use hierarchy::Hierarchy;
 pub use known::{Finder, Known, Platform};

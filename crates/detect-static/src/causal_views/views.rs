@@ -7,6 +7,8 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use crate::threads::is_in_making;
+
 /// Sections that touch more than this many variables say little about any two of them.
 const MAX_VIEW: usize = 16;
 
@@ -39,6 +41,9 @@ impl Item {
         if let Some(owner) = &owner
             && (matches!(owner.start, Start::New(_) | Start::Unknown) || is_made(whole, method, owner))
         {
+            return None;
+        }
+        if is_in_making(whole, method, access) {
             return None;
         }
         Some(Item { variable, owner })

@@ -90,7 +90,20 @@ fn may_happen(ground: &Ground<'_>, witness: &Witness, judgement: &Judgement) -> 
         let is_at_once = || writers.iter().any(|writer| run_at_once(ground, witness.method, *writer));
         (writers.is_empty() || is_at_once()) && is_shared(ground, *variable)
     };
-    judgement.open.is_empty() || judgement.open.iter().any(may_be_written)
+    !is_in_making(ground, witness) && (judgement.open.is_empty() || judgement.open.iter().any(may_be_written))
+}
+
+/// Whether the lock is one that nobody else can get at as long as the method runs: of an object in the making, or of a class
+/// that is being initialised.
+fn is_in_making(ground: &Ground<'_>, witness: &Witness) -> bool {
+    let (program, sharings, method) = (ground.program, ground.sharings(), witness.method);
+    let own = program.method_name(method).class;
+    match witness.lock.root {
+        Root::This => sharings.makes_its_object(method),
+        Root::Class(class) => class == own && sharings.initialises(method),
+        Root::Static(field) => field.class == own && sharings.initialises(method),
+        Root::Value(_) | Root::Unknown => false,
+    }
 }
 
 /// As the paper has it: one for each place where a witness is taken the second time, then one for each witness of a

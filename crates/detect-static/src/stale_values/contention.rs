@@ -49,7 +49,8 @@ pub(crate) fn is_contended(
     };
     let is_written_at = |write: At| {
         let others = threads.of_method(write.method);
-        here.iter().any(|process| others.iter().any(|other| gets_between(*process, write, *other)))
+        !threads.are_of_one_initialiser(method, write.method)
+            && here.iter().any(|process| others.iter().any(|other| gets_between(*process, write, *other)))
     };
     let Some(sharing) = sharing else {
         // Touched in ways that only summaries see.
@@ -100,11 +101,13 @@ fn are_ordered(whole: &Whole<'_>, process: EntryId, at: At, other: EntryId, ther
 pub(crate) fn may_meet(whole: &Whole<'_>, at: At, there: At) -> bool {
     let threads = whole.threads();
     let others = threads.of_method(there.method);
-    threads.of_method(at.method).iter().any(|process| {
-        others.iter().any(|other| {
-            threads.overlap(*process, *other) && (process == other || !are_ordered(whole, *process, at, *other, there))
+    !threads.are_of_one_initialiser(at.method, there.method)
+        && threads.of_method(at.method).iter().any(|process| {
+            others.iter().any(|other| {
+                threads.overlap(*process, *other)
+                    && (process == other || !are_ordered(whole, *process, at, *other, there))
+            })
         })
-    })
 }
 
 /// Whether an element is written at a bad time, at a place where nothing but a summary tells whose element it is.

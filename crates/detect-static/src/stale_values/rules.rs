@@ -13,7 +13,7 @@ use super::shut::Shut;
 use super::skew::Decided;
 use super::{contention, idioms, orphaned, shut, skew};
 use crate::given::is_of_given_function;
-use crate::threads::{is_of_this, is_owned, is_part, is_printed, is_shared, run_at_once};
+use crate::threads::{is_in_making, is_of_this, is_owned, is_part, is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -447,6 +447,7 @@ impl Looking<'_> {
             && !self.is_under_given_lock(stale)
             && !is_owned(self.whole, self.method, self.access(stale.read))
             && !is_owned(self.whole, self.method, self.access(stale.write))
+            && !is_in_making(self.whole, self.method, self.access(stale.read))
             && contention::is_contended(
                 self.whole,
                 self.method,

@@ -14,9 +14,12 @@ use made::Latch;
 
 use crate::class::MethodId;
 use crate::model::{Order, OrderKind, When};
-use crate::outline::{Action, Event, EventId, Object, Outline};
+use crate::outline::{Action, Argument, Event, EventId, Object, Origin, Outline};
 use crate::thread::{At, EntryId};
 use crate::whole::Whole;
+
+/// Threads that start threads are followed over so many starts.
+const MAX_STARTS: usize = 3;
 
 /// Fields and parameters further away than this are not followed.
 const MAX_DEPTH: usize = 5;
@@ -80,13 +83,42 @@ impl Whole<'_> {
         if !self.all_signals().comes[other.index()] {
             return false;
         }
-        let waits = self.waits_before(process, at, other);
-        if waits.is_empty() {
-            return false;
+        let is_done = |waits: &[Wait]| {
+            let frames = if waits.is_empty() { Vec::new() } else { self.frames(other, done, process) };
+            !frames.is_empty()
+                && waits.iter().any(|wait| self.is_done_before(wait, &frames, other) && self.waits_for_all(wait, other))
+        };
+        self.has_waited(process, at, other, &is_done, MAX_STARTS)
+    }
+
+    /// Whether what a process has waited at when it comes to an event will do, or what whoever starts it has waited at.
+    fn has_waited(
+        &self,
+        process: EntryId,
+        at: At,
+        other: EntryId,
+        is_done: &impl Fn(&[Wait]) -> bool,
+        starts: usize,
+    ) -> bool {
+        if is_done(&self.waits_before(process, at, other)) {
+            return true;
         }
-        let frames = self.frames(other, done, process);
-        !frames.is_empty()
-            && waits.iter().any(|wait| self.is_done_before(wait, &frames, other) && self.waits_for_all(wait, other))
+        let threads = self.threads();
+        let entry = threads.entry(process);
+        // In a loop, what is started after a wait runs beside what the next round has to wait for.
+        let is_once = entry.many.is_none() || threads.entry(other).many.is_none();
+        starts > 0
+            && is_once
+            && !entry.sites.is_empty()
+            && entry.sites.iter().all(|site| {
+                let starters = threads.of_method(site.at.method);
+                !starters.is_empty()
+                    && starters.iter().all(|starter| {
+                        *starter != process
+                            && *starter != other
+                            && self.has_waited(*starter, site.at, other, is_done, starts - 1)
+                    })
+            })
     }
 
     /// What a process has surely waited at when it comes to an event.
@@ -107,9 +139,42 @@ impl Whole<'_> {
 
     fn wait(&self, method: MethodId, outline: &Outline, event: &Event) -> Option<Wait> {
         let Action::Call { method: called, arguments, .. } = &event.action else { return None };
-        let (kind, Role::Wait | Role::Meet) = self.role(*called)? else { return None };
+        let kind = match self.role(*called) {
+            Some((kind, Role::Wait | Role::Meet)) => kind,
+            None if self.waits_for_own_phase(method, outline, *called, arguments) => Kind::Phaser,
+            _ => return None,
+        };
         let latch = self.made_at(method, outline, arguments.first()?, MAX_DEPTH)?;
         Some(Wait { kind, latch })
+    }
+
+    /// `phaser.awaitAdvance(phaser.arrive())`: the phase in which it has arrived itself is not over before all have.
+    fn waits_for_own_phase(
+        &self,
+        method: MethodId,
+        outline: &Outline,
+        called: MethodName,
+        arguments: &[Argument],
+    ) -> bool {
+        let names = &self.program.names;
+        let is_phaser = |called: MethodName| names.text(called.class.0) == "java/util/concurrent/Phaser";
+        if !is_phaser(called) || !matches!(names.text(called.name), "awaitAdvance" | "awaitAdvanceInterruptibly") {
+            return false;
+        }
+        let [phaser, phase] = arguments else { return false };
+        let latch = |argument: &Argument| self.made_at(method, outline, argument, MAX_DEPTH);
+        let is_own_arrival = |event: EventId| match &outline.events[event.index()].action {
+            Action::Call { method: arrived, arguments, .. } if is_phaser(*arrived) => {
+                matches!(names.text(arrived.name), "arrive" | "arriveAndDeregister")
+                    && arguments.first().and_then(latch).is_some_and(|made| latch(phaser) == Some(made))
+            }
+            _ => false,
+        };
+        !phase.sources.is_empty()
+            && phase.sources.iter().all(|source| match source.origin {
+                Origin::Event(event) => is_own_arrival(event),
+                Origin::Parameter(_) => false,
+            })
     }
 
     /// What a method that is called surely waits at before it returns.

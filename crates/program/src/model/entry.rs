@@ -6,7 +6,9 @@ use location::{ClassName, FieldName, MethodName, Names};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::call::Times;
-use super::frameworks::{BY_ANCESTOR, BY_ANNOTATION, ByAncestor, Methods};
+use super::frameworks::{
+    BY_ANCESTOR, BY_ANNOTATION, ByAncestor, Instances, Methods, OBJECT_OF_EACH, ONE_OBJECT, SCOPES_OF_EACH,
+};
 use super::immutable::{OF_LIBRARIES, UNCHANGING, VALUES};
 use super::line::Origin;
 use super::lookup::{Models, Supertypes, linearize};
@@ -19,20 +21,23 @@ pub struct EntryPoint {
     /// Index in [`Header::methods`].
     pub method: usize,
     pub times: Times,
+    pub objects: Instances,
 }
 
 /// Frameworks by what they are recognised by.
 pub(crate) struct Frameworks {
     ancestors: FxHashMap<ClassName, &'static ByAncestor>,
     /// By simple name.
-    annotations: FxHashMap<&'static str, Times>,
+    annotations: FxHashMap<&'static str, (Times, Instances)>,
 }
 
 impl Frameworks {
     pub(crate) fn new(names: &Names) -> Frameworks {
         let words = |text: &'static str| text.split_ascii_whitespace();
         let ancestors = BY_ANCESTOR.iter().flat_map(|rule| words(rule.ancestors).map(move |name| (name, rule)));
-        let annotations = BY_ANNOTATION.iter().flat_map(|(list, times)| words(list).map(move |name| (name, *times)));
+        let annotations = BY_ANNOTATION
+            .iter()
+            .flat_map(|(list, times, objects)| words(list).map(move |name| (name, (*times, *objects))));
         Frameworks {
             ancestors: ancestors.map(|(name, rule)| (names.class(name), rule)).collect(),
             annotations: annotations.collect(),
@@ -130,12 +135,15 @@ impl Models {
             .iter()
             .filter_map(|ancestor| frameworks.ancestors.get(ancestor).copied())
             .collect();
-        let by_rule = |method: &Method| rules.iter().find(|rule| is_called(rule, method, names)).map(|rule| rule.times);
+        let by_rule = |method: &Method| {
+            rules.iter().find(|rule| is_called(rule, method, names)).map(|rule| (rule.times, rule.objects))
+        };
         let by_annotation = |method: &Method| {
-            let simple_name = |class: ClassName| names.text(class.0).rsplit(['/', '$']).next().unwrap_or_default();
+            let simple_name = |class: ClassName| simple_name(names, class);
             let mut called = method.annotations.iter();
             called.find_map(|annotation| frameworks.annotations.get(simple_name(annotation.class)).copied())
         };
+        let said = objects_said(names, class);
         let is_candidate = |method: &Method| {
             method.has_code
                 && !method.access.is_static()
@@ -148,9 +156,32 @@ impl Models {
             .enumerate()
             .filter(|(_, method)| is_candidate(method))
             .filter_map(|(index, method)| {
-                Some(EntryPoint { method: index, times: by_annotation(method).or_else(|| by_rule(method))? })
+                let (times, objects) = by_annotation(method).or_else(|| by_rule(method))?;
+                Some(EntryPoint { method: index, times, objects: said.unwrap_or(objects) })
             })
             .collect()
+    }
+}
+
+fn simple_name(names: &Names, class: ClassName) -> &str {
+    names.text(class.0).rsplit(['/', '$']).next().unwrap_or_default()
+}
+
+/// How many objects a framework makes of a class, if annotations of the class say so.
+fn objects_said(names: &Names, class: &Header) -> Option<Instances> {
+    let is_named =
+        |list: &[&str]| class.annotations.iter().any(|annotation| list.contains(&simple_name(names, annotation.class)));
+    let is_scoped = || {
+        class
+            .annotations
+            .iter()
+            .filter(|annotation| simple_name(names, annotation.class) == "Scope")
+            .any(|scope| scope.strings.iter().any(|(_, value)| SCOPES_OF_EACH.contains(&names.text(*value))))
+    };
+    if is_named(OBJECT_OF_EACH) || is_scoped() {
+        Some(Instances::Each)
+    } else {
+        is_named(ONE_OBJECT).then_some(Instances::One)
     }
 }
 

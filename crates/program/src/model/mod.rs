@@ -34,6 +34,7 @@ pub use call::{
 };
 pub use collections::only_adds;
 pub use entry::{EntryPoint, TaskEntry, immutable_classes, task_entries};
+pub use frameworks::Instances;
 pub use line::Origin;
 pub(crate) use lookup::linearize;
 pub use lookup::{Ancestry, Models, NamedMethod, Supertypes, named_methods};

@@ -1,11 +1,14 @@
 //! Who touches which field, and the contents of what it holds.
 
+use std::borrow::Cow;
+
 use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId, Program};
 use crate::model::{Returns, Target};
 use crate::outline::{Action, Argument, EventId, Member, Name, NameStep, Object, Objects, Outline};
-use crate::summary::{is_cursor, is_stepping};
+use crate::summary::{Handles, is_cursor, is_stepping};
 use crate::thread::{At, Threads, fields_read, held_by};
+use crate::variable::holder;
 
 /// Containers in containers, and views of them, are followed over so many calls.
 const MAX_LAYERS: usize = 4;
@@ -22,8 +25,8 @@ impl<'s> Sharings<'s> {
         self.answers.touched[method.index()].get_or_init(|| {
             let mut found = Touched { found: Vec::new(), leaks: Vec::new() };
             if let Some(outline) = self.outlines.get(method) {
-                let (program, threads) = (self.program, self.threads);
-                Finding { program, threads, method, outline, touched: &mut found }.all();
+                let (program, threads, handles) = (self.program, self.threads, &*self.calls.handles);
+                Finding { program, threads, handles, method, outline, touched: &mut found }.all();
             }
             Box::new(found)
         })
@@ -33,13 +36,27 @@ impl<'s> Sharings<'s> {
         if let Some(ways) = self.ways(field) {
             return ways.accesses.into();
         }
-        let users = self.calls.users(field);
+        let users = self.users(field);
+        let users = users.as_ref();
         self.outlines.make_here(users);
         let all = users.iter().flat_map(|method| &self.touched(*method).found).filter(|(touched, _)| *touched == field);
         let mut all: Vec<FieldAccess> =
             all.map(|(_, access)| FieldAccess { is_initial: self.is_initial(access), ..*access }).collect();
         all.extend(self.accesses_beside(field, &all));
         all.into()
+    }
+
+    /// The methods whose code names a field, or a handle that stands for it, in order.
+    fn users(self, field: FieldId) -> Cow<'s, [MethodId]> {
+        let holders = self.calls.handles.holders_of(field);
+        if holders.is_empty() {
+            return Cow::Borrowed(self.calls.users(field));
+        }
+        let named = std::iter::once(&field).chain(holders);
+        let mut users: Vec<MethodId> = named.flat_map(|named| self.calls.users(*named)).copied().collect();
+        users.sort_unstable();
+        users.dedup();
+        Cow::Owned(users)
     }
 
     /// Those of the reads of a field whose method gives the container away.
@@ -57,6 +74,7 @@ impl<'s> Sharings<'s> {
 struct Finding<'f> {
     program: &'f Program,
     threads: &'f Threads,
+    handles: &'f Handles,
     method: MethodId,
     outline: &'f Outline,
     touched: &'f mut Touched,
@@ -95,6 +113,11 @@ impl Finding<'_> {
                     Some(model) => {
                         let Some((receiver, rest)) = arguments.split_first() else { continue };
                         let touches = model.access.reads() || model.access.writes();
+                        let handled = holder(&receiver.name).and_then(|holder| program.resolve_field(holder));
+                        let handled = handled.and_then(|holder| self.handles.get(holder)).filter(|_| touches);
+                        if let Some(field) = handled.and_then(|handled| program.resolve_field(handled)) {
+                            self.touched.found.push((field, access(model.access.writes(), Part::Itself)));
+                        }
                         // An iterator and a set of keys touch what they were got from.
                         for field in self.containers(&receiver.objects, MAX_LAYERS) {
                             let is_step =

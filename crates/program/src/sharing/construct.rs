@@ -5,47 +5,65 @@ use rustc_hash::FxHashSet;
 use super::{FieldAccess, Sharings};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
-use crate::outline::{Action, Argument, Event, Member, Name, Object, Origin, Outline, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object, Origin, Outline, Start};
 use crate::outlines::Outlines;
 use crate::thread::{At, Threads};
 
 /// Calls deeper than this are taken to let the object out.
 const MAX_DEPTH: usize = 6;
 
-impl Sharings<'_> {
+impl<'s> Sharings<'s> {
     /// Whether an access happens while the object is made.
     pub(super) fn is_initial(self, access: &FieldAccess) -> bool {
-        let starting = self.answers.starting.get_or_init(|| {
-            let sites = self.threads.entries().iter().flat_map(|entry| &entry.sites);
-            sites.chain(self.threads.unknown_starts()).map(|site| site.at.method).collect()
-        });
-        let making = Making {
-            program: self.program,
-            calls: self.calls,
-            outlines: self.outlines,
-            threads: self.threads,
-            starting,
-        };
+        let making = self.making();
         let Some(event) = making.event(access.at) else { return false };
         let method = access.at.method;
-        let in_maker = || *self.answers.making[method.index()].get_or_init(|| making.is_making(method, MAX_DEPTH));
+        // A helper of an initialiser also comes to other classes, which others may use by then.
+        let initialises = |name: &Name| {
+            self.initialises(method) && (making.is_initialiser(method) || starts_at_own(self.program, method, name))
+        };
         match &event.action {
-            Action::Read { base, member, .. } | Action::Write { base, member, .. } => match base.start {
-                _ if matches!(member, Member::Static(_)) || matches!(base.start, Start::Static(_)) => {
-                    making.is_initialiser(method) && in_maker()
-                }
-                Start::Parameter(0) => !making.is_initialiser(method) && in_maker(),
+            Action::Read { member: Member::Static(field), .. }
+            | Action::Write { member: Member::Static(field), .. } => initialises(&Name::start(Start::Static(*field))),
+            Action::Read { base, .. } | Action::Write { base, .. } => match base.start {
+                Start::Static(_) => initialises(base),
+                Start::Parameter(0) => self.makes_its_object(method),
                 Start::New(register) => base.steps.is_empty() && making.is_unknown_yet(access.at, register),
                 _ => false,
             },
             // The contents of what a field holds.
-            Action::Call { arguments, .. } => {
-                arguments.first().is_some_and(|first| starts_at_this(&first.name) || making.is_initialiser(method))
-                    && in_maker()
-            }
+            Action::Call { arguments, .. } => access.touched(arguments).is_some_and(|touched| {
+                starts_at_this(&touched.name) && self.makes_its_object(method) || initialises(&touched.name)
+            }),
             _ => false,
         }
     }
+
+    /// Whether nobody else knows the object that a method belongs to as long as the method runs: a constructor, or a
+    /// helper that is only called on objects in the making.
+    pub fn makes_its_object(self, method: MethodId) -> bool {
+        let making = self.making();
+        *self.answers.making[method.index()].get_or_init(|| making.is_making(method, MAX_DEPTH))
+    }
+
+    /// Whether a method runs only while its class is initialised, which keeps all others from the class.
+    pub fn initialises(self, method: MethodId) -> bool {
+        self.making().initialises(method, MAX_DEPTH)
+    }
+
+    fn making(self) -> Making<'s> {
+        let starting = self.answers.starting.get_or_init(|| {
+            let sites = self.threads.entries().iter().flat_map(|entry| &entry.sites);
+            sites.chain(self.threads.unknown_starts()).map(|site| site.at.method).collect()
+        });
+        Making { program: self.program, calls: self.calls, outlines: self.outlines, threads: self.threads, starting }
+    }
+}
+
+/// Whether a name starts at a static field of the class that a method belongs to.
+fn starts_at_own(program: &Program, method: MethodId, name: &Name) -> bool {
+    let Start::Static(field) = name.start else { return false };
+    program.resolve_field(field).is_some_and(|field| program.class_of_field(field) == program.class_of(method))
 }
 
 fn starts_at_this(name: &Name) -> bool {
@@ -74,39 +92,73 @@ impl<'m> Making<'m> {
         self.program.names.text(self.program.method(method).name) == "<clinit>"
     }
 
-    /// Whether `this`, or the class, is known to nobody else as long as the method runs.
+    /// Whether only the initialiser of its class runs a method: private, and nothing else calls it or has it as a function.
+    fn initialises(&self, method: MethodId, depth: usize) -> bool {
+        if self.starting.contains(&method) {
+            return false;
+        }
+        if self.is_initialiser(method) {
+            return true;
+        }
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        let callers = self.calls.callers(method);
+        self.program.method(method).access.is_private()
+            && !callers.is_empty()
+            && callers.iter().all(|caller| {
+                self.program.class_of(*caller) == self.program.class_of(method)
+                    && self.calls_it(*caller, method).is_some()
+                    && self.initialises(*caller, depth)
+            })
+    }
+
+    /// The calls of one method of a class in the code of another one; none if it is also made a function there, which may
+    /// run at any time.
+    fn calls_it(&self, caller: MethodId, method: MethodId) -> Option<Vec<(EventId, &'m [Argument])>> {
+        let name = self.program.method_name(method);
+        let mut found = Vec::new();
+        for (index, event) in self.outline(caller)?.events.iter().enumerate() {
+            match &event.action {
+                Action::Call { method: called, arguments, .. }
+                    if called.name == name.name && called.descriptor == name.descriptor =>
+                {
+                    found.push((EventId(index as u32), arguments.as_slice()));
+                }
+                Action::Lambda { method: made, .. } if *made == name => return None,
+                _ => {}
+            }
+        }
+        Some(found)
+    }
+
+    /// Whether `this` is known to nobody else as long as the method runs.
     fn is_making(&self, method: MethodId, depth: usize) -> bool {
         let Some(depth) = depth.checked_sub(1) else { return false };
         let own = self.program.method(method);
-        match self.program.names.text(own.name) {
-            "<clinit>" => !self.starting.contains(&method),
-            "<init>" => !self.leaks(method, 0, &mut FxHashSet::default(), MAX_DEPTH),
-            _ if own.access.is_static() || !own.access.is_private() => false,
-            _ => {
-                // A helper that only constructors call, on the object that they make.
-                let name = self.program.method_name(method);
-                let callers = self.calls.callers(method);
-                !callers.is_empty()
-                    && callers.iter().all(|caller| {
-                        let on_this = self.outline(*caller).is_some_and(|outline| {
-                            outline.events.iter().all(|event| match &event.action {
-                                Action::Call { method: called, arguments, .. }
-                                    if called.name == name.name && called.descriptor == name.descriptor =>
-                                {
-                                    arguments
-                                        .first()
-                                        .is_some_and(|first| first.objects.as_slice() == [Object::Parameter(0)])
-                                }
-                                Action::Lambda { method: made, .. } => *made != name,
-                                _ => true,
-                            })
-                        });
-                        on_this
-                            && self.program.class_of(*caller) == self.program.class_of(method)
-                            && self.is_making(*caller, depth)
-                    })
-            }
+        if own.name == self.program.roots.constructor {
+            return !self.leaks(method, 0, &mut FxHashSet::default(), MAX_DEPTH);
         }
+        if own.access.is_static() || !own.access.is_private() {
+            return false;
+        }
+        // A helper that is only called on objects in the making.
+        let callers = self.calls.callers(method);
+        !callers.is_empty()
+            && callers.iter().all(|caller| {
+                self.program.class_of(*caller) == self.program.class_of(method)
+                    && self.calls_it(*caller, method).is_some_and(|calls| {
+                        calls.iter().all(|(event, arguments)| {
+                            match arguments.first().map(|first| first.objects.as_slice()) {
+                                Some([Object::Parameter(0)]) => self.is_making(*caller, depth),
+                                Some([Object::New { register, .. }]) => {
+                                    let at = At { method: *caller, event: *event };
+                                    self.is_unknown_yet(at, *register)
+                                        && !self.leaks(method, 0, &mut FxHashSet::default(), MAX_DEPTH)
+                                }
+                                _ => false,
+                            }
+                        })
+                    })
+            })
     }
 
     /// Whether what is given for a parameter may get to other threads, or be kept by others, while the method runs.

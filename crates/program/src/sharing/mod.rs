@@ -20,10 +20,11 @@ use crate::annotation::Mark;
 use crate::calls::Calls;
 use crate::captured::Captured;
 use crate::class::{ClassId, FieldId, MethodId, Program};
+use crate::outline::Argument;
 use crate::outlines::Outlines;
 use crate::thread::{At, EntryId, EntryKind, Overlap, Threads};
 
-pub use show::show_field;
+pub use show::{show_field, show_making};
 
 use access::Touched;
 use escape::Flows;
@@ -83,6 +84,17 @@ pub struct FieldAccess {
     pub part: Part,
     /// While the object is made, before others know it.
     pub is_initial: bool,
+}
+
+impl FieldAccess {
+    /// What names the object that the field, or what holds the contents, belongs to, of the arguments of a call: a handle is
+    /// called with the object that it works on.
+    pub(crate) fn touched<'a>(&self, arguments: &'a [Argument]) -> Option<&'a Argument> {
+        match self.part {
+            Part::Itself => arguments.get(1),
+            Part::Contents | Part::Within => arguments.first(),
+        }
+    }
 }
 
 /// The answers that have been found so far, and what they were found from.

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::{FieldAccess, Part, Sharings};
 use crate::class::{FieldId, MethodId};
+use crate::model::Instances;
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Start};
 use crate::thread::{At, Entry, EntryId, EntryKind, Many, StartSite};
 
@@ -83,6 +84,10 @@ impl<'s> Sharings<'s> {
         let entry = self.threads.entry(id);
         if entry.many.is_none() {
             return true;
+        }
+        // Nobody here makes what a framework calls.
+        if entry.sites.is_empty() {
+            return entry.made == Instances::Each;
         }
         let mut seen = FxHashSet::default();
         entry.objects.len() >= entry.sites.len()
@@ -289,7 +294,7 @@ impl<'s> Sharings<'s> {
     fn parameter(self, access: &FieldAccess) -> Option<u16> {
         let name = match &self.event(access.at)?.action {
             Action::Read { base, .. } | Action::Write { base, .. } => base,
-            Action::Call { arguments, .. } => &arguments.first()?.name,
+            Action::Call { arguments, .. } => &access.touched(arguments)?.name,
             _ => return None,
         };
         match name.start {

@@ -3,22 +3,17 @@
 use std::fmt::Write;
 
 use super::{FieldAccess, Part, Sharings, describe};
-use crate::class::{FieldId, Program};
+use crate::class::{FieldId, MethodId};
+use crate::guard::always_around;
 use crate::readable::Readable;
-use crate::summary::Summaries;
-use crate::thread::Threads;
+use crate::whole::Whole;
 
 /// Longer lists are cut.
 const MOST: usize = 60;
 
 /// Whether a field is shared and why, and who touches it with what held.
-pub fn show_field(
-    program: &Program,
-    summaries: &Summaries,
-    threads: &Threads,
-    sharings: Sharings<'_>,
-    field: FieldId,
-) -> String {
+pub fn show_field(whole: &Whole<'_>, field: FieldId) -> String {
+    let (program, threads, sharings) = (whole.program, whole.threads(), whole.sharings());
     let mut text = format!("{}\n", program.readable_field(field));
     match sharings.field(field) {
         Some(sharing) => {
@@ -31,7 +26,7 @@ pub fn show_field(
     }
     let accesses = sharings.accesses(field);
     for access in accesses.iter().take(MOST) {
-        show_access(&mut text, program, summaries, access);
+        show_access(&mut text, whole, access);
     }
     if accesses.len() > MOST {
         let _ = writeln!(text, "  and {} more", accesses.len() - MOST);
@@ -39,7 +34,16 @@ pub fn show_field(
     text
 }
 
-fn show_access(text: &mut String, program: &Program, summaries: &Summaries, access: &FieldAccess) {
+/// When a method runs, if that is only before others come to its object.
+pub fn show_making(sharings: Sharings<'_>, method: MethodId) -> &'static str {
+    match sharings.makes_its_object(method) {
+        true => "runs while its object is made, before others know it\n",
+        false => "",
+    }
+}
+
+fn show_access(text: &mut String, whole: &Whole<'_>, access: &FieldAccess) {
+    let (program, summaries) = (whole.program, &whole.summaries);
     let name = program.method_name(access.at.method);
     let Some(outline) = summaries.outline(access.at.method) else { return };
     let Some(event) = outline.events.get(access.at.event.index()) else { return };
@@ -62,6 +66,10 @@ fn show_access(text: &mut String, program: &Program, summaries: &Summaries, acce
         .collect();
     if !locks.is_empty() {
         let _ = write!(text, " under {}", locks.join(", "));
+    }
+    let around = always_around(whole, access.at.method);
+    if !around.is_empty() {
+        let _ = write!(text, ", always called under {}", around.join(" and "));
     }
     if access.is_initial {
         text.push_str(", while the object is made");

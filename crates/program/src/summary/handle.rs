@@ -14,8 +14,8 @@ use crate::touched::Touched;
 pub(crate) struct Handles {
     /// By field that holds a handle: the field that the handle stands for.
     by_holder: FxHashMap<FieldId, FieldName>,
-    /// Fields that some handle stands for.
-    handled: FxHashSet<FieldId>,
+    /// By field that some handle stands for: the fields that hold such handles, in order.
+    holders: FxHashMap<FieldId, Vec<FieldId>>,
 }
 
 const HANDLES: [&str; 4] = [
@@ -41,18 +41,29 @@ impl Handles {
         };
         let found = program.visit_bodies_of(&touched.writers_of(&holders), |_, body| made(program, &body, &holder));
         let by_holder: FxHashMap<FieldId, FieldName> = found.into_iter().flatten().flatten().collect();
-        let handled = by_holder.values().filter_map(|handled| program.resolve_field(*handled)).collect();
-        Handles { by_holder, handled }
+        let mut holders: FxHashMap<FieldId, Vec<FieldId>> = FxHashMap::default();
+        for (holder, handled) in &by_holder {
+            if let Some(handled) = program.resolve_field(*handled) {
+                holders.entry(handled).or_default().push(*holder);
+            }
+        }
+        holders.values_mut().for_each(|holders| holders.sort_unstable());
+        Handles { by_holder, holders }
     }
 
     /// The field that what is in a field stands for.
-    pub(super) fn get(&self, holder: FieldId) -> Option<FieldName> {
+    pub(crate) fn get(&self, holder: FieldId) -> Option<FieldName> {
         self.by_holder.get(&holder).copied()
     }
 
     /// Whether some handle stands for a field.
     pub(super) fn has(&self, field: FieldId) -> bool {
-        self.handled.contains(&field)
+        self.holders.contains_key(&field)
+    }
+
+    /// The fields that hold handles of a field.
+    pub(crate) fn holders_of(&self, field: FieldId) -> &[FieldId] {
+        self.holders.get(&field).map_or(&[], Vec::as_slice)
     }
 }
 

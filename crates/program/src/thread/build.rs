@@ -7,6 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::bits::Bits;
 use super::callback::callbacks;
+use super::initial::initial;
 use super::order::{Orders, Starts};
 use super::reach::{Graph, Rows};
 use super::site::{Site, Sites};
@@ -17,7 +18,7 @@ use crate::annotation::Mark;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::{Library, is_checked_code, supertypes};
-use crate::model::Times;
+use crate::model::{Instances, Times};
 use crate::outlines::Outlines;
 
 /// Processes that run one at a time are sought so often among what such processes start.
@@ -75,6 +76,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
                 method: None,
                 kind: EntryKind::Callers,
                 many: Some(Many::ByNature),
+                made: Instances::One,
                 sites: Vec::new(),
                 objects: Vec::new(),
                 lambdas: Vec::new(),
@@ -83,6 +85,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         }
     }
     let rows = Rows::of_roots(&graph, &components, &roots);
+    let initial = initial(program, calls, &graph, &run, &open);
     let repeats = Repeats::of(&finder, &graph, &components, &rows, &entries, &started, &sites.starts);
     times::serials(&mut entries, &rows, &repeats);
     times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);
@@ -128,6 +131,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         started: lambdas,
         open,
         has_closed,
+        initial,
         one_caller,
         library,
         from_outside: OnceLock::new(),
@@ -156,12 +160,13 @@ fn started_lambdas<'r>(finder: &Finder<'_>, runs: impl Iterator<Item = &'r Run>)
 fn entries(program: &Program, calls: &Calls, sites: &[Site]) -> (Vec<Entry>, Vec<Vec<EntryId>>) {
     let mut entries: Vec<Entry> = Vec::new();
     let mut by_method: FxHashMap<MethodId, EntryId> = FxHashMap::default();
-    let mut add = |entries: &mut Vec<Entry>, method: MethodId, kind: EntryKind, many: Option<Many>| {
+    let mut add = |entries: &mut Vec<Entry>, method: MethodId, kind: EntryKind, many: Option<Many>, made: Instances| {
         *by_method.entry(method).or_insert_with(|| {
             entries.push(Entry {
                 method: Some(method),
                 kind,
                 many,
+                made,
                 sites: Vec::new(),
                 objects: Vec::new(),
                 lambdas: Vec::new(),
@@ -173,27 +178,27 @@ fn entries(program: &Program, calls: &Calls, sites: &[Site]) -> (Vec<Entry>, Vec
     for method in program.methods() {
         let own = program.method(method);
         if own.name == main && own.descriptor == arguments && own.access.is_static() && own.has_code {
-            add(&mut entries, method, EntryKind::Main, None);
+            add(&mut entries, method, EntryKind::Main, None, Instances::One);
         }
     }
     let mut tasks: Vec<(MethodId, EntryKind)> =
         sites.iter().flat_map(|site| site.runs.iter().map(|run| (run.method, site.kind))).collect();
     tasks.sort_unstable();
     for (method, kind) in tasks {
-        add(&mut entries, method, kind, None);
+        add(&mut entries, method, kind, None, Instances::One);
     }
     let classes: Vec<_> = program.classes().collect();
-    let called: Vec<Vec<(MethodId, Times)>> = classes
+    let called: Vec<Vec<(MethodId, Times, Instances)>> = classes
         .par_iter()
         .map(|class| {
             let points = calls.models.entry_points(&program.names, program.header(*class), &mut supertypes(program));
             let methods: Vec<MethodId> = program.methods_of(*class).collect();
-            points.into_iter().map(|point| (methods[point.method], point.times)).collect()
+            points.into_iter().map(|point| (methods[point.method], point.times, point.objects)).collect()
         })
         .collect();
-    for (method, times) in called.into_iter().flatten() {
+    for (method, times, made) in called.into_iter().flatten() {
         let many = (times == Times::ManyAtOnce).then_some(Many::ByNature);
-        add(&mut entries, method, EntryKind::Framework, many);
+        add(&mut entries, method, EntryKind::Framework, many, made);
     }
     let started_at = sites
         .iter()

@@ -10,6 +10,7 @@ mod build;
 mod callback;
 mod element;
 mod handle;
+mod initial;
 mod join;
 mod order;
 mod reach;
@@ -27,6 +28,7 @@ use smallvec::SmallVec;
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::library::Library;
+use crate::model::Instances;
 use crate::outline::EventId;
 use crate::outlines::Outlines;
 
@@ -91,6 +93,8 @@ pub struct Entry {
     pub kind: EntryKind,
     /// Several at once, or one at a time.
     pub many: Option<Many>,
+    /// How many objects there are of a class that a framework makes, for its processes.
+    pub(crate) made: Instances,
     pub sites: Vec<StartSite>,
     /// The tasks' objects, where they are known: the method and instruction that make them.
     pub(crate) objects: Vec<Option<(MethodId, u32)>>,
@@ -131,6 +135,8 @@ pub struct Threads {
     pub(crate) open: Vec<MethodId>,
     /// Some `main` starts threads, which closes the classes that it reaches.
     pub(crate) has_closed: bool,
+    /// By method that runs while a class is initialised and at no other time: the initialiser.
+    initial: FxHashMap<MethodId, MethodId>,
     /// Callers of classes that are marked as not made for threads.
     one_caller: Option<EntryId>,
     pub(crate) library: Library,
@@ -173,10 +179,23 @@ impl Threads {
 
     /// Whether two methods can run at the same time in two threads, and in which.
     pub fn may_overlap(&self, first: MethodId, second: MethodId) -> Option<Overlap> {
+        if self.are_of_one_initialiser(first, second) {
+            return None;
+        }
         self.of_method(first).iter().find_map(|first| {
             let second = self.of_method(second).iter().find(|second| self.overlap(*first, **second))?;
             Some(Overlap { first: *first, second: *second })
         })
+    }
+
+    /// Whether two methods run while one class is initialised, and at no other time: one thread does that.
+    pub fn are_of_one_initialiser(&self, first: MethodId, second: MethodId) -> bool {
+        self.initial.get(&first).is_some_and(|initialiser| self.initial.get(&second) == Some(initialiser))
+    }
+
+    /// The initialiser that alone leads to a method.
+    pub fn initialiser_of(&self, method: MethodId) -> Option<MethodId> {
+        self.initial.get(&method).copied()
     }
 
     /// Whether processes of two entries, or two of one, can run at the same time.

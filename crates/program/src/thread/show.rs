@@ -26,7 +26,10 @@ pub fn show_threads(program: &Program, calls: &Calls, threads: &Threads, method:
         text.push_str("no thread comes here\n");
     }
     list(&mut text, "run by", entries.iter().map(|entry| show_entry(program, threads, *entry)));
-    if !entries.is_empty() {
+    if let Some(initialiser) = threads.initialiser_of(method) {
+        let class = program.names.readable_class(program.method_name(initialiser).class);
+        let _ = writeln!(text, "runs once, while {class} is initialised");
+    } else if !entries.is_empty() {
         text.push_str(match threads.may_overlap(method, method) {
             Some(_) => "runs in two threads at once\n",
             None => "runs in one thread at a time\n",
