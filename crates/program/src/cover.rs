@@ -109,12 +109,15 @@ impl<'c> Cover<'c> {
         let Some(wanted) = self.identity(method, lock) else { return false };
         self.program.methods().all(|method| {
             let Some(outline) = self.known_outline(method) else { return true };
-            outline.sections.iter().filter(|section| section.kind == kind && !section.reentrant).all(|section| {
+            let sections = outline.sections.iter().enumerate();
+            sections.filter(|(_, section)| section.kind == kind && !section.reentrant).all(|(number, section)| {
                 let mut asked = FxHashSet::default();
+                let first = outline.events.iter().position(|event| event.held.contains(number));
+                let before = first.map(|first| EventId(first as u32));
                 self.identity(method, &section.lock) != Some(wanted)
                     || self.is_under(
                         method,
-                        Touched { object: &section.lock, keys: &[], spot: None, before: None },
+                        Touched { object: &section.lock, keys: &[], spot: None, before },
                         &outline_locks(outline, section.inside),
                         relation,
                         MAX_CLIMB,

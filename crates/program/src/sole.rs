@@ -171,8 +171,31 @@ impl Sole<'_> {
             }
             _ => false,
         };
-        let event = self.outlines.get(method)?.events.iter().find(is_made)?;
-        (!event.in_loop && self.runs_once(method, MAX_CALLERS)).then_some((method, register))
+        let in_loop = match self.outlines.get(method)?.events.iter().find(is_made) {
+            Some(event) => event.in_loop,
+            // The constructor does nothing that anybody notices, as that of a plain object.
+            None => self.is_repeated(method, register),
+        };
+        (!in_loop && self.runs_once(method, MAX_CALLERS)).then_some((method, register))
+    }
+
+    /// Whether an instruction of a method may run more than once in one call.
+    fn is_repeated(self, method: MethodId, register: u32) -> bool {
+        let Ok(Some(body)) = self.program.body(method) else { return true };
+        let Some((value, _)) = body.instructions().find(|(value, _)| value.index() == register as usize) else {
+            return true;
+        };
+        let home = body.block_of(value);
+        let mut seen = vec![false; body.block_count()];
+        let mut pending = vec![home];
+        while let Some(block) = pending.pop() {
+            for next in &body.block(block).successors {
+                if !std::mem::replace(&mut seen[next.index()], true) {
+                    pending.push(*next);
+                }
+            }
+        }
+        seen[home.index()]
     }
 
     /// Whether a method is called at one place, once, from `main` on, or when a class is loaded.

@@ -306,11 +306,15 @@ impl<'p> Whole<'p> {
         Sole { program: self.program, calls: &self.calls, outlines: self.outlines(), threads: self.threads() }
     }
 
+    /// The name that an object has in all methods, if it is one of which the program makes one, or comes from such a one.
+    pub fn name_everywhere(&self, method: MethodId, name: &Name) -> Option<Name> {
+        // Of what others call, nobody knows how many they make.
+        self.threads().has_closed.then(|| self.sole().name(method, name)).flatten()
+    }
+
     /// Whether two names that a method has mean one object, since the program makes one of that kind.
     pub fn is_one_object(&self, method: MethodId, first: &Name, second: &Name) -> bool {
-        // Of what others call, nobody knows how many they make.
-        let named = |name: &Name| self.sole().name(method, name);
-        self.threads().has_closed && named(first).is_some_and(|first| named(second) == Some(first))
+        self.name_everywhere(method, first).is_some_and(|first| self.name_everywhere(method, second) == Some(first))
     }
 
     /// The methods whose code calls something by an interface, by the name of what they call.

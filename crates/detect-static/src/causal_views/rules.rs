@@ -63,7 +63,7 @@ pub(super) fn torn(asking: &Asking<'_>, others: &Others) -> Vec<Torn> {
     let Others { joints, doubles, sums, under_each, .. } = others;
     let mut found: Vec<(Torn, [Variable; 2])> = Vec::new();
     for kind in [Kind::Read, Kind::Write] {
-        let mut touched = asking.touched(kind);
+        let mut touched = asking.touched_by(kind, |_| true);
         touched.retain(|(_, item)| match kind {
             Kind::Read => joints.writes(item.variable),
             Kind::Write => joints.reads(item.variable),
@@ -111,19 +111,24 @@ impl Asking<'_> {
         &self.summary.accesses[access.index()]
     }
 
-    /// Accesses in sections, each with what it touches.
+    /// Accesses in sections, each with what it touches, to objects that others have made.
     pub(super) fn touched(&self, kind: Kind) -> Vec<(AccessId, Item)> {
+        self.touched_by(kind, |item| !item.is_of_new())
+    }
+
+    fn touched_by(&self, kind: Kind, is_wanted: impl Fn(&Item) -> bool) -> Vec<(AccessId, Item)> {
         let accesses = self.summary.accesses.iter().enumerate();
         let wanted = accesses.filter(|(_, access)| access.is_write == (kind == Kind::Write) && !access.held.is_empty());
         wanted
             .filter_map(|(index, access)| {
                 Item::of(self.whole, self.method, access).map(|item| (AccessId(index as u32), item))
             })
+            .filter(|(_, item)| is_wanted(item))
             .collect()
     }
 
     fn pair(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> Option<Torn> {
-        let pair = Pair::of(self.whole, first.1, second.1)?;
+        let pair = self.joints.pair(self.whole, self.method, first.1, second.1, kind == Kind::Read)?;
         let others = match kind {
             Kind::Read => self.joints.writing(&pair),
             Kind::Write => self.joints.reading(&pair),
@@ -224,7 +229,9 @@ impl Asking<'_> {
         };
         let has = |held: SectionSet, own: &Access, item: &Item| {
             let is_here = |access: &Access| access.held.0 & held.0 != 0 && !is_instead(access, own);
-            view(self.whole, self.method, self.summary, is_write, is_here).iter().any(|(_, known)| known == item)
+            view(self.whole, self.method, self.summary, is_write, is_here)
+                .iter()
+                .any(|(_, known)| known.is_same(self.whole, self.method, item))
         };
         let around = common(a, b);
         let (first_only, second_only) = (a.held.without(around), b.held.without(around));
@@ -258,17 +265,18 @@ impl Asking<'_> {
     pub(super) fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
         let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
         let (theirs, also) = (&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
+        let cover = self.whole.cover().among(self.whole.threads());
         let over_both = locks_over(self.whole, other.method, summary, common(theirs, also));
+        let their_locks = cover.also_named(other.method, over_both);
         // In a loop both are one, and nothing lasts from one round to the next.
         let around = if std::ptr::eq(first, second) { SectionSet::default() } else { common(first, second) };
         let is_guarded = |own: &Access, their: &Access| {
-            let own_locks = locks(self.summary, own.held.without(around));
-            are_exclusive(own, &own_locks, their, &over_both)
+            let own_locks = cover.also_named(self.method, locks(self.summary, own.held.without(around)));
+            are_exclusive(own, &own_locks, their, &their_locks)
         };
         if !is_guarded(first, theirs) || !is_guarded(second, also) {
             return false;
         }
-        let cover = self.whole.cover().among(self.whole.threads());
         let always = locks(self.summary, around);
         // A lock by a name of the method's own may be any of those that the other section holds.
         if always.iter().any(|lock| !is_known(&lock.name)) {
@@ -276,7 +284,7 @@ impl Asking<'_> {
         }
         let mut always = cover.also_named(self.method, always);
         always.extend(cover.held_by_callers(self.method));
-        let mut their_locks = cover.also_named(other.method, over_both);
+        let mut their_locks = their_locks;
         their_locks.extend(cover.held_by_callers(other.method));
         !are_exclusive(first, &always, theirs, &their_locks) && !are_exclusive(second, &always, also, &their_locks)
     }

@@ -307,11 +307,23 @@ impl Asking<'_> {
         let is_stale = is_wanted
             && (seen == reached || Pair::of(self.whole, &seen, &reached).is_some())
             && self.is_for_threads(stale, read, &seen)
-            && self.whole.variables.belong_together(seen.variable, reached.variable)
+            && self.belong_together(seen.variable, reached.variable)
             && !self.is_validated(stale, &seen, target)
             && !self.is_covered(stale, read, target);
         let change = || self.change(stale.how, &seen, target);
         is_stale.then(|| change().or_else(|| self.change_elsewhere(stale.how, &seen, read, target))).flatten()
+    }
+
+    /// Whether two variables have to do with each other: somebody keeps both in step, or puts another array or container in
+    /// the place of the one.
+    fn belong_together(&self, seen: Variable, reached: Variable) -> bool {
+        let variables = &self.whole.variables;
+        let is_replaced = |field: FieldId| {
+            let replaced = Variable::Field(field);
+            !self.whole.is_large() && seen != replaced && variables.change_together(seen, replaced)
+        };
+        variables.belong_together(seen, reached)
+            || matches!(reached, Variable::Held(field) | Variable::Within(field) if is_replaced(field))
     }
 
     /// Whether a number says how many places of an array are in use: some section changes both, and somebody makes it smaller.

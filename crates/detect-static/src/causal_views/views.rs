@@ -30,6 +30,20 @@ fn held(name: &Name) -> Option<Name> {
 }
 
 impl Item {
+    /// Whether the object is one that the method has made, and others have got since.
+    pub(super) fn is_of_new(&self) -> bool {
+        matches!(&self.owner, Some(Name { start: Start::New(_), .. }))
+    }
+
+    /// Whether both are one variable of one object, by the name that it has here or everywhere.
+    pub(super) fn is_same(&self, whole: &Whole<'_>, method: MethodId, other: &Item) -> bool {
+        let name = |item: &Item| whole.name_everywhere(method, item.owner.as_ref()?);
+        self == other
+            || self.variable == other.variable
+                && !whole.is_large()
+                && name(self).is_some_and(|own| name(other) == Some(own))
+    }
+
     /// What an access touches, if the object has a name and others may have it.
     pub(super) fn of(whole: &Whole<'_>, method: MethodId, access: &Access) -> Option<Item> {
         let variable = own(whole, access)?;
@@ -39,7 +53,9 @@ impl Item {
             (_, Variable::Held(_) | Variable::Within(_)) => held(&access.object()),
         };
         if let Some(owner) = &owner
-            && (matches!(owner.start, Start::New(_) | Start::Unknown) || is_made(whole, method, owner))
+            && (owner.start == Start::Unknown
+                || is_kept_back(whole, method, owner, access)
+                || is_made(whole, method, owner))
         {
             return None;
         }
@@ -56,6 +72,12 @@ pub(super) fn own(whole: &Whole<'_>, access: &Access) -> Option<Variable> {
     whole.program.is_checked(whole.program.class_of_field(variable.field())).then_some(variable)
 }
 
+/// Whether the object is one that the method makes and that nobody else has yet. In large programs nobody looks where it goes.
+fn is_kept_back(whole: &Whole<'_>, method: MethodId, owner: &Name, access: &Access) -> bool {
+    let Start::New(register) = owner.start else { return false };
+    whole.is_large() || !whole.release().is_let_out(method, register, access.event)
+}
+
 /// Whether the object is the one that a constructor makes.
 fn is_made(whole: &Whole<'_>, method: MethodId, owner: &Name) -> bool {
     let name = whole.program.names.text(whole.program.method(method).name);
@@ -69,6 +91,8 @@ enum Side {
     Below(SmallVec<[NameStep; 2]>),
     /// One of two objects that have nothing in common but their class.
     Sibling,
+    /// The only object of its kind, by the name that it has in all methods.
+    Only(Name),
 }
 
 /// Two variables of objects that belong together, whatever a method calls the objects.
@@ -85,7 +109,9 @@ impl Pair {
             _ if first == second => return None,
             (None, None) => (Side::Static, Side::Static),
             // The same field of two objects: from here to there.
-            (Some(_), Some(_)) if first.variable == second.variable => (Side::Sibling, Side::Sibling),
+            (Some(_), Some(_)) if first.variable == second.variable && !first.is_of_new() && !second.is_of_new() => {
+                (Side::Sibling, Side::Sibling)
+            }
             (Some(a), Some(b)) if a.start == b.start => {
                 let common = a.steps.iter().zip(&b.steps).take_while(|(a, b)| a == b).count();
                 (below(whole, &a.steps[common..])?, below(whole, &b.steps[common..])?)
@@ -93,6 +119,26 @@ impl Pair {
             _ => return None,
         };
         Some(Pair { first: (first.variable, a), second: (second.variable, b) })
+    }
+}
+
+impl Pair {
+    /// The same of objects that different classes have, each by a field of its own: the program makes one of each.
+    fn of_only(whole: &Whole<'_>, method: MethodId, first: &Item, second: &Item) -> Option<Pair> {
+        let name = |item: &Item| whole.name_everywhere(method, item.owner.as_ref()?);
+        if first == second || whole.is_large() {
+            return None;
+        }
+        let (a, b) = (name(first)?, name(second)?);
+        // What one of them has may have another name, by the other one.
+        let are_two = a.start != b.start && a.steps.is_empty() && b.steps.is_empty();
+        let pair = || Pair { first: (first.variable, Side::Only(a)), second: (second.variable, Side::Only(b)) };
+        are_two.then(pair)
+    }
+
+    /// All that two variables are as a pair.
+    fn all(whole: &Whole<'_>, method: MethodId, first: &Item, second: &Item) -> impl Iterator<Item = Pair> {
+        Pair::of(whole, first, second).into_iter().chain(Pair::of_only(whole, method, first, second))
     }
 }
 
@@ -159,6 +205,19 @@ impl Joints {
         self.writing(&Pair { first: (variable, Side::Sibling), second: (variable, Side::Sibling) })
     }
 
+    /// What two variables are as a pair that some section writes, or reads.
+    pub(super) fn pair(
+        &self,
+        whole: &Whole<'_>,
+        method: MethodId,
+        first: &Item,
+        second: &Item,
+        is_write: bool,
+    ) -> Option<Pair> {
+        let known = if is_write { &self.writes } else { &self.reads };
+        Pair::all(whole, method, first, second).find(|pair| known.contains_key(pair))
+    }
+
     pub(super) fn writing(&self, pair: &Pair) -> &[Joint] {
         self.writes.get(pair).map_or(&[], Vec::as_slice)
     }
@@ -204,9 +263,8 @@ fn joints(whole: &Whole<'_>, method: MethodId, is_write: bool) -> Vec<(Pair, Joi
                     continue;
                 }
                 for (first, item, second, other) in [(first, item, second, other), (second, other, first, item)] {
-                    if let Some(pair) = Pair::of(whole, item, other) {
-                        found.push((pair, Joint { method, first: *first, second: *second }));
-                    }
+                    let joint = Joint { method, first: *first, second: *second };
+                    found.extend(Pair::all(whole, method, item, other).map(|pair| (pair, joint)));
                 }
             }
         }

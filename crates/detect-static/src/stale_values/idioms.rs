@@ -3,7 +3,7 @@
 use program::Variable;
 use program::model::State;
 use program::outline::{Member, NameStep, Origin};
-use program::summary::{Access, AccessId, Influences, Root};
+use program::summary::{Access, AccessId, Influence, Influences, Root};
 
 use super::rules::{Looking, Stale, Use};
 use super::validated::is_made_of;
@@ -48,6 +48,12 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
 
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {
     influences.iter().any(|influence| influence.root == Root::Access(read))
+}
+
+/// Whether two values come from the same places.
+pub(super) fn is_same_origin(one: &Influences, other: &Influences) -> bool {
+    let is_in = |all: &Influences, wanted: &Influence| all.iter().any(|influence| influence.root == wanted.root);
+    one.iter().all(|influence| is_in(other, influence)) && other.iter().all(|influence| is_in(one, influence))
 }
 
 impl Looking<'_> {
@@ -280,7 +286,7 @@ impl Looking<'_> {
     }
 
     /// Whether a write depends on what its own section finds.
-    fn is_relative(&self, stale: &Stale, write: &Access) -> bool {
+    pub(super) fn is_relative(&self, stale: &Stale, write: &Access) -> bool {
         write.value.iter().any(|influence| self.is_fresh(influence, stale.variable, write))
     }
 

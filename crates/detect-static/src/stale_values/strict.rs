@@ -27,7 +27,7 @@ pub(super) fn late_uses(whole: &Whole<'_>, method: MethodId, told: &[Stale]) -> 
 /// The method's own sections on locks that protect nothing.
 pub(super) fn superfluous(whole: &Whole<'_>, method: MethodId) -> Vec<Superfluous> {
     let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
-    let cover = whole.cover();
+    let cover = whole.cover().among(whole.threads());
     let mut found: Vec<Superfluous> = Vec::new();
     for (inner, section) in summary.sections.iter().enumerate() {
         let is_lock = section.call.is_none() && section.kind != LockKind::Own && section.mode == Mode::Exclusive;

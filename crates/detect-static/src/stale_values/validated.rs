@@ -5,7 +5,7 @@ use program::outline::{Action, Condition, EventId, Member, Name, Object, Origin,
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 use program::{Place, Variable};
 
-use super::idioms::comes_from;
+use super::idioms::{comes_from, is_same_origin};
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
 use crate::gone::{Gone, is_answered_and_missed};
@@ -98,10 +98,13 @@ impl Looking<'_> {
         }
         write.compared.iter().filter(|compared| compared.are_equal).any(|compared| {
             let [left, right] = &compared.sides;
-            // A version that is at least as high as it was says nothing: it never is lower.
+            // A version that is at least as high as it was says nothing.
             let is_version = |fresh: u8| compared.larger != Some(fresh);
-            self.vouches(left, right, is_version(0), stale, write)
-                || self.vouches(right, left, is_version(1), stale, write)
+            // Nor does a copy that is as low or as high; but the largest may be kept, or as much taken as there is.
+            let is_by_size = compared.larger.is_some() && stale.how == Use::Written && !self.is_relative(stale, write);
+            let may_be_copy = |old: &Influences| !is_by_size || is_same_origin(old, &write.value);
+            self.vouches(left, right, (may_be_copy(right), is_version(0)), stale, write)
+                || self.vouches(right, left, (may_be_copy(left), is_version(1)), stale, write)
         })
     }
 
@@ -355,13 +358,12 @@ impl Looking<'_> {
         }
     }
 
-    /// Whether one side is a fresh read and the other one the old value, or, if it may be one, an old version that goes with
-    /// it.
+    /// Whether one side is a fresh read, and the other one the old value or an old version of it, as far as it may be one.
     fn vouches(
         &self,
         fresh: &Influences,
         old: &Influences,
-        may_be_version: bool,
+        (may_be_copy, may_be_version): (bool, bool),
         stale: &Stale,
         write: &Access,
     ) -> bool {
@@ -380,7 +382,7 @@ impl Looking<'_> {
                     };
                     old.iter().all(is_first) && self.is_counted_on(variable, stale.variable)
                 };
-                copy == stale.read
+                copy == stale.read && may_be_copy
                     || may_be_version
                         && self.variable(self.access(copy)) == Some(variable)
                         && (stale.how == Use::Decides

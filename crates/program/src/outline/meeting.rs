@@ -52,6 +52,10 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
             Op::Arithmetic(_, left, right) | Op::Compare(left, right) => {
                 found.extend(finding.meeting(MeetingKind::Computed, value, &[left, right]));
             }
+            // A place in an array that may be another one by now.
+            Op::ArrayLoad { array, index, .. } => {
+                found.extend(finding.meeting(MeetingKind::Computed, value, &[array, index]));
+            }
             Op::Branch { left, right: Some(right), .. } => {
                 found.extend(finding.meeting(MeetingKind::Decided, value, &[left, right]));
             }

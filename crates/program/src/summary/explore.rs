@@ -322,6 +322,19 @@ impl Asking<'_> {
             && first.iter().any(|first| second.iter().any(|second| first != second))
     }
 
+    /// Whether a call takes something out of a text, or an array, by a place in it or by how long it is: there has to be such
+    /// a place.
+    fn is_place_in_text(&self, method: MethodName) -> bool {
+        let text = |symbol| self.program.names.text(symbol);
+        match text(method.class.0) {
+            "java/lang/String" => {
+                matches!(text(method.name), "charAt" | "codePointAt" | "substring" | "subSequence")
+            }
+            "java/util/Arrays" => matches!(text(method.name), "copyOf" | "copyOfRange"),
+            _ => false,
+        }
+    }
+
     /// Whether a call of the library makes something of two of its arguments, other than text.
     fn is_computation(
         &self,
@@ -338,6 +351,7 @@ impl Asking<'_> {
         let receiver = arguments.first().map(|first| composing.holding(first)).unwrap_or_default();
         let class = receiver.class.unwrap_or(method.class);
         match self.calls.model(self.program, method, class) {
+            _ if self.is_place_in_text(method) => is_apart(0),
             Some(model) if model.sink.is_some() || model.state == State::Chars => false,
             // A new container that has both: `List.of(a, b)`.
             Some(model) if model.product == Some(Product::Immutable) && model.access == Access::None => is_apart(0),

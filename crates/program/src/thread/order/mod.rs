@@ -242,9 +242,11 @@ impl Orders {
         let count = starts.entries.len();
         let own = process.index();
         let from_here = leads.spread(leads.to[own].clone(), None);
-        let others = (0..count).filter(|entry| {
-            *entry != own && !leads.is_started[*entry] && starts.entries[*entry].kind != EntryKind::Main
-        });
+        // Of several programs, only the one that leads here runs at the time.
+        let is_of_other_run = |entry: usize| {
+            starts.entries[entry].kind == EntryKind::Main && !leads.spread(leads.to[entry].clone(), None)[own]
+        };
+        let others = (0..count).filter(|entry| *entry != own && !leads.is_started[*entry] && !is_of_other_run(*entry));
         let from_others = leads.spread(others.collect(), Some(own));
         (0..count)
             .filter(|entry| from_here[*entry] && !from_others[*entry] && *entry != own)
