@@ -27,6 +27,7 @@ mod counted;
 mod covered;
 mod exchanged;
 mod explain;
+mod exposed;
 mod functions;
 mod granted;
 mod harmless;

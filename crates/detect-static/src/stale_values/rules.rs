@@ -5,15 +5,15 @@ use std::cell::{LazyCell, OnceCell};
 use program::model::State;
 use program::outline::{Member, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary, SummarySection};
-use program::thread::{At, EntryId};
+
 use program::{LockKind, MethodId, Place, Variable, Whole};
 
 use super::orphaned::Dropped;
 use super::shut::Shut;
 use super::skew::Decided;
-use super::{contention, idioms, orphaned, shut, skew};
+use super::{idioms, orphaned, shut, skew};
 use crate::given::is_of_given_function;
-use crate::threads::{is_in_making, is_of_this, is_owned, is_part, is_printed, is_shared, run_at_once};
+use crate::threads::{is_part, is_printed, is_shared, run_at_once};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -406,57 +406,6 @@ impl Looking<'_> {
     /// Whether the later lock is taken while the earlier one is held: a write lock becomes a read lock.
     fn is_taken_over(&self, stale: &Stale) -> bool {
         stale.first != stale.second && self.summary.sections[stale.second].inside.contains(stale.first)
-    }
-
-    fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
-        if !self.is_exposed(stale) {
-            let is_by_key = !self.access(stale.read).keys.is_empty();
-            let is_kept_apart = || {
-                self.is_covered(stale, &self.cover())
-                    || self.is_exposed_to(stale, |_, _| false, |at| !self.leaves_right(stale, at))
-            };
-            let is_right = || self.is_exposed_to(stale, self.is_apart(stale), |_| true);
-            if is_by_key && is_kept_apart() || is_right() { Standing::Excluded } else { Standing::Doubtful }
-        } else if self.is_weak(stale, is_skewed) {
-            Standing::Weak
-        } else {
-            Standing::Told
-        }
-    }
-
-    /// Whether another thread can get in between, by what the code says of locks and threads.
-    fn is_exposed(&self, stale: &Stale) -> bool {
-        self.is_exposed_to(stale, self.is_apart(stale), |at| !self.leaves_right(stale, at))
-    }
-
-    /// Tells of which entries the processes keep to parts of a variable that are each one's own.
-    fn is_apart(&self, stale: &Stale) -> impl Fn(EntryId, EntryId) -> bool {
-        let (variable, read) = (stale.variable, self.access(stale.read).spot);
-        move |process, other| self.whole.keep_to_own_parts(process, other, variable, read)
-    }
-
-    /// The same, where `is_apart` tells of which entries the processes keep to parts that are each one's own, and `matters`
-    /// which writes do any harm.
-    fn is_exposed_to(
-        &self,
-        stale: &Stale,
-        is_apart: impl Fn(EntryId, EntryId) -> bool,
-        matters: impl Fn(At) -> bool,
-    ) -> bool {
-        !self.is_covered(stale, &self.cover())
-            && !self.is_under_given_lock(stale)
-            && !is_owned(self.whole, self.method, self.access(stale.read))
-            && !is_owned(self.whole, self.method, self.access(stale.write))
-            && !is_in_making(self.whole, self.method, self.access(stale.read))
-            && contention::is_contended(
-                self.whole,
-                self.method,
-                self.access(stale.write).event,
-                stale.variable,
-                is_of_this(&self.access(stale.read).base, stale.variable),
-                is_apart,
-                matters,
-            )
     }
 
     /// Whether the two have to do with each other: somebody keeps both in step, or, where one becomes the other, looks

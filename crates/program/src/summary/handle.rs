@@ -40,15 +40,15 @@ impl Handles {
             is_handle.then(|| program.resolve_field(field)).flatten().filter(|field| holders.contains(field))
         };
         let found = program.visit_bodies_of(&touched.writers_of(&holders), |_, body| made(program, &body, &holder));
-        let by_holder: FxHashMap<FieldId, FieldName> = found.into_iter().flatten().flatten().collect();
+        let found: Vec<(FieldId, FieldName)> = found.into_iter().flatten().flatten().collect();
         let mut holders: FxHashMap<FieldId, Vec<FieldId>> = FxHashMap::default();
-        for (holder, handled) in &by_holder {
-            if let Some(handled) = program.resolve_field(*handled) {
-                holders.entry(handled).or_default().push(*holder);
+        for (holder, handled) in &found {
+            let known = program.resolve_field(*handled).map(|handled| holders.entry(handled).or_default());
+            if let Some(known) = known.filter(|known| !known.contains(holder)) {
+                known.push(*holder);
             }
         }
-        holders.values_mut().for_each(|holders| holders.sort_unstable());
-        Handles { by_holder, holders }
+        Handles { by_holder: found.into_iter().collect(), holders }
     }
 
     /// The field that what is in a field stands for.
