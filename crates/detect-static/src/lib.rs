@@ -5,6 +5,7 @@
 mod brackets;
 mod causal_views;
 mod detour;
+mod feasible;
 mod given;
 mod gone;
 mod lock_pattern;

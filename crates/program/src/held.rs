@@ -3,12 +3,14 @@
 
 use std::borrow::Cow;
 
+use location::FieldName;
 use smallvec::SmallVec;
 
 use crate::class::Program;
 use crate::lock::{LockKind, Mode};
 use crate::outline::{
-    Action, Argument, EventId, Key, Name, NameStep, Object, Origin, Outline, OutlineSection, SectionSet, Source, Start,
+    Action, Argument, EventId, Key, Member, Name, NameStep, Object, Origin, Outline, OutlineSection, SectionSet,
+    Source, Start,
 };
 use crate::path::MAX_STEPS;
 use crate::summary::{Access, Keys, Summary};
@@ -177,14 +179,17 @@ pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<Held
         .iter()
         .map(|section| HeldLock { name: section.lock.clone(), kind: section.kind, mode: section.mode })
         .collect();
+    let choices: SmallVec<[SmallVec<[Name; 2]>; 4]> =
+        open.iter().map(|section| chosen_among(outline, section)).collect();
     for (index, section) in open.iter().enumerate() {
         // As many locks as there are objects that each may be: `low` and `high` are `from` and `to`.
-        let is_alike = |other: &&&OutlineSection| {
+        let chosen = &choices[index];
+        let is_alike = |(other, among): &(&&OutlineSection, &SmallVec<[Name; 2]>)| {
             other.kind == section.kind
                 && other.mode == section.mode
                 && other.lock.steps == section.lock.steps
-                && other.objects.len() == section.objects.len()
-                && other.objects.iter().all(|object| section.objects.contains(object))
+                && among.len() == chosen.len()
+                && among.iter().all(|object| chosen.contains(object))
         };
         let is_other_choice = |other: &&&OutlineSection| {
             other.kind == section.kind
@@ -204,21 +209,53 @@ pub(crate) fn outline_locks(outline: &Outline, sections: SectionSet) -> Vec<Held
                 HeldLock { name, kind: section.kind, mode: section.mode }
             }));
         }
-        let count = section.objects.len();
-        if count > 1 && open[index..].iter().filter(is_alike).count() == count {
-            locks.extend(section.objects.iter().filter_map(|object| {
-                let start = match *object {
-                    Object::Parameter(position) => Start::Parameter(position),
-                    Object::New { register, .. } => Start::New(register),
-                    Object::Event(event) => Start::Result(event),
-                    Object::Int(_) | Object::Unknown => return None,
-                };
-                let name = Name { start, steps: section.lock.steps.clone() };
-                Some(HeldLock { name, kind: section.kind, mode: section.mode })
+        let alike = || open[index..].iter().zip(&choices[index..]).filter(is_alike);
+        if chosen.len() > 1 && alike().count() == chosen.len() {
+            locks.extend(chosen.iter().map(|object| {
+                let name = object.then(&section.lock.steps);
+                HeldLock { name, kind: section.kind, mode: section.mode }
             }));
         }
     }
     locks
+}
+
+/// The names of the objects that the lock of a section starts with, where it may be one of several; none if one of them has no
+/// name. What is read twice from one field, with the method never writing such a field, has one name.
+fn chosen_among(outline: &Outline, section: &OutlineSection) -> SmallVec<[Name; 2]> {
+    let is_written = |field: FieldName| {
+        outline.events.iter().any(|event| match event.action {
+            Action::Write { member: Member::Field(other) | Member::Static(other), .. } => {
+                other.name == field.name && other.descriptor == field.descriptor
+            }
+            _ => false,
+        })
+    };
+    let name_of = |object: &Object| match *object {
+        Object::Parameter(position) => Some(Name::start(Start::Parameter(position))),
+        Object::New { register, .. } => Some(Name::start(Start::New(register))),
+        Object::Event(event) => Some(match &outline.events[event.index()].action {
+            Action::Read { base, member: Member::Field(field), .. } if !base.is_unknown() && !is_written(*field) => {
+                base.then(&[NameStep::Field(*field)])
+            }
+            Action::Read { member: Member::Static(field), .. } if !is_written(*field) => {
+                Name::start(Start::Static(*field))
+            }
+            _ => Name::start(Start::Result(event)),
+        }),
+        Object::Int(_) | Object::Unknown => None,
+    };
+    if section.objects.len() < 2 {
+        return SmallVec::new();
+    }
+    let mut names: SmallVec<[Name; 2]> = SmallVec::new();
+    for object in &section.objects {
+        let Some(name) = name_of(object) else { return SmallVec::new() };
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
 }
 
 /// A lock of the caller by all names that the callee has for it.

@@ -28,6 +28,7 @@ mod explain;
 mod follow;
 mod handed_on;
 mod moved;
+mod one_run;
 pub(crate) mod paper;
 mod refused;
 mod reset;

@@ -170,7 +170,7 @@ impl Asking<'_> {
             is_shared(self.whole, item.variable) && !is_owned(self.whole, self.method, access)
         };
         let is_real = are_one && is_shared(a, first.1) && is_shared(b, second.1);
-        (is_real && !(kind == Kind::Read && self.are_settled(a, b))).then_some(found)
+        (is_real && self.are_in_one_run(a, b) && !(kind == Kind::Read && self.are_settled(a, b))).then_some(found)
     }
 
     /// Whether another thread may be in that section between the two. Asked late: it needs the whole program.

@@ -6,7 +6,7 @@
 use program::ir::Op;
 use program::outline::{Action, EventId, Member, Name, NameStep, Object, Origin, Outline};
 use program::summary::{Access, AccessId, Root};
-use program::{Place, Variable, locks};
+use program::{HeldLock, Place, Variable, locks};
 
 use super::rules::{Asking, are_exclusive, is_known};
 use super::views::common;
@@ -93,6 +93,12 @@ impl Asking<'_> {
                 return false;
             };
             let write = &summary.accesses[place.access.index()];
+            let read_under = locks(self.summary, read.held);
+            // Seen under the lock, or put up under it by whoever puts it up, and read under it.
+            let keeps_out = |section: &[HeldLock]| {
+                are_exclusive(flag, &seen_under, write, section)
+                    || are_exclusive(read, &read_under, write, section) && self.is_put_up_beside(asked, write, section)
+            };
             summary.accesses.iter().enumerate().any(|(index, look)| {
                 let is_over = |section: usize| {
                     let mut by = write.control.iter().filter(|one| one.root == Root::Access(AccessId(index as u32)));
@@ -104,9 +110,22 @@ impl Asking<'_> {
                     && matches!(outline.events[look.event.index()].action, Action::Read { .. })
                     && comes_if(outline, look.event, false, write.event)
                     && !common(look, write).iter().any(is_over)
-                    && are_exclusive(flag, &seen_under, write, &locks(summary, common(look, write)))
+                    && keeps_out(&locks(summary, common(look, write)))
             })
         })
+    }
+
+    /// Whether all that writes a flag, once its object is made, is kept out by the locks of a section that writes something
+    /// else of the same object.
+    fn is_put_up_beside(&self, flag: Variable, write: &Access, section: &[HeldLock]) -> bool {
+        let writers = self.whole.variables.writers(flag);
+        !writers.is_empty()
+            && writers.iter().all(|place| {
+                self.whole.summaries.summary(place.method).is_some_and(|there| {
+                    let put = &there.accesses[place.access.index()];
+                    are_exclusive(put, &locks(there, put.held), write, section)
+                })
+            })
     }
 }
 

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::name::{Argument, Name, narrower};
 use super::relevant::Relevant;
 use super::rules::{Found, Outcome, Pattern, Prepared, Take, flow};
-use super::skeleton::{Action, CallSite, Own, Skeleton};
+use super::skeleton::{Action, CallSite, Knows, Own, Skeleton};
 use super::state::Holder;
 use super::stores::Stores;
 use super::summary::{Chain, Pair, Summary, Taken, Twice, Via};
@@ -76,13 +76,14 @@ impl Skeletons {
     pub(super) fn of(ground: &Ground<'_>, options: Options) -> Skeletons {
         let program = ground.program;
         let relevant = Relevant::of(program, &ground.calls, options);
+        let knows = if options.paper { Knows::Monitors } else { Knows::AllLocks };
         let close = (program.names.intern("close"), program.names.intern("()V"));
         let matters = |kind: CallKind, method: MethodName| {
             (method.name, method.descriptor) == close || relevant.is_call(kind, method)
         };
         let built = ground.visit_bodies(
             |method| relevant.is_method(method),
-            |method, body| Skeleton::build(program, method, &body, &matters),
+            |method, body| Skeleton::build(program, method, &body, &matters, knows),
         );
         let mut all =
             Skeletons { places: vec![NOWHERE; program.known_method_count()], list: Vec::new(), unreadable: Vec::new() };
@@ -278,7 +279,10 @@ impl<'p> Analysis<'p> {
     /// Whether a section can be one of a pair. An optimistic one keeps nobody out; one that waits is a step of some
     /// protocol, such as a lock that the program makes itself.
     pub(super) fn is_taking(&self, own: &Own) -> bool {
-        self.options.paper || (own.mode != Mode::Optimistic && !own.waits)
+        match self.options.paper {
+            true => own.kind == LockKind::Monitor,
+            false => own.mode != Mode::Optimistic && !own.waits,
+        }
     }
 
     /// The methods that a call runs, each with what it is given.

@@ -300,16 +300,15 @@ impl Explaining<'_> {
         if first.kind == LockKind::Own {
             return format!("do both in one operation of `{lock}`, or guard all uses by a lock");
         }
-        if first.lock != second.lock {
-            return format!("hold `{lock}` and `{}` over both sections{inside}", second.lock);
-        }
+        let held = match first.lock == second.lock {
+            true => format!("hold `{lock}`"),
+            false => format!("hold `{lock}` and `{}`", second.lock),
+        };
         match (first.start.line, second.last_line) {
-            (Some(from), _) if is_round => {
-                format!("hold `{lock}` around the loop, not in each round (line {from}{inside})")
-            }
-            (Some(from), Some(to)) if from < to => format!("hold `{lock}` from line {from} to line {to}{inside}"),
-            (Some(from), Some(to)) if from == to => format!("hold `{lock}` over all of line {from}{inside}"),
-            _ => format!("hold `{lock}` from the first section to the end of the second{inside}"),
+            (Some(from), _) if is_round => format!("{held} around the loop, not in each round (line {from}{inside})"),
+            (Some(from), Some(to)) if from < to => format!("{held} from line {from} to line {to}{inside}"),
+            (Some(from), Some(to)) if from == to => format!("{held} over all of line {from}{inside}"),
+            _ => format!("{held} from the first section to the end of the second{inside}"),
         }
     }
 }

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::analysis::{Analysis, Witness};
 use super::explain::{Explaining, Told};
-use super::feasible::Feasible;
+
 use super::local::Locals;
 use super::receiver::is_one_object;
 use super::relation::{Relations, is_far};
@@ -24,6 +24,7 @@ use super::state::Holder;
 use super::summary::Via;
 use super::ties::{Registers, Ties};
 use crate::Options;
+use crate::feasible::Feasible;
 use crate::threads::{is_shared, run_at_once};
 
 /// What was found out about a pair.

@@ -16,7 +16,6 @@ mod analysis;
 mod around;
 mod culprits;
 mod explain;
-mod feasible;
 mod judge;
 mod local;
 mod name;
@@ -46,6 +45,7 @@ use program::Ground;
 
 use crate::{Beside, Check, Checked, Detector};
 use analysis::{Analysis, Skeletons};
+pub(crate) use name::narrower;
 
 pub(crate) const DETECTOR: Detector = Detector {
     name: "lock-pattern",

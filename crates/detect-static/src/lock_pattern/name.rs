@@ -74,7 +74,7 @@ impl Name {
 
 /// The narrower of two classes that one object has both of; `None` inside if neither is known, outside if no object can.
 /// An interface may be had by any object whose class is not final; what is unknown rules nothing out.
-pub(super) fn narrower(
+pub(crate) fn narrower(
     program: &Program,
     one: Option<ClassName>,
     other: Option<ClassName>,

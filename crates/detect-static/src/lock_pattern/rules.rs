@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use location::{ClassName, FieldName};
-use program::{MethodId, SectionId};
+use program::{MethodId, Root, SectionId};
 use smallvec::SmallVec;
 
 use super::name::Name;
@@ -212,7 +212,10 @@ impl Flow<'_> {
         for scope in &stack.scopes {
             let firsts: SmallVec<[TakeId; 4]> = match self.pattern {
                 Pattern::OneLock => scope.takings(take.lock).collect(),
-                Pattern::AnyTwo => scope.released.iter().map(|(_, take)| *take).collect(),
+                Pattern::AnyTwo => {
+                    let is_pair = |first: &TakeId| self.is_pair(self.prepared.take(*first).lock, take.lock);
+                    scope.released.iter().map(|(_, take)| *take).filter(is_pair).collect()
+                }
             };
             for first in firsts {
                 let earlier = &self.prepared.takes[first.0 as usize];
@@ -227,6 +230,16 @@ impl Flow<'_> {
                 self.note(scope.holder, Found::Here { first, second });
             }
         }
+    }
+
+    /// Whether two locks are one, or both have a name outside the method: what a call yields is another object each time.
+    fn is_pair(&self, first: LockId, second: LockId) -> bool {
+        let is_named = |lock: LockId| match self.prepared.locks.get(lock).path.root {
+            Root::Value(value) => self.prepared.skeleton.parameters.contains(&value),
+            Root::Unknown => false,
+            Root::This | Root::Class(_) | Root::Static(_) => true,
+        };
+        first == second || is_named(first) && is_named(second)
     }
 
     fn note(&mut self, scope: Holder, found: Found) {

@@ -198,11 +198,20 @@ impl Skeleton {
         method: MethodId,
         body: &Body,
         matters: &(impl Fn(CallKind, MethodName) -> bool + Sync),
+        knows: Knows,
     ) -> Skeleton {
         let sections = Sections::of(body, program);
-        let building = Building { program, body, sections: &sections, paths: Paths::new(body, program) };
+        let building = Building { program, body, sections: &sections, paths: Paths::new(body, program), knows };
         building.all(method, matters)
     }
+}
+
+/// What counts as taking a lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Knows {
+    /// Monitors alone, as in the paper: other locks are objects with methods, and methods that only lock are methods.
+    Monitors,
+    AllLocks,
 }
 
 struct Building<'b> {
@@ -210,6 +219,7 @@ struct Building<'b> {
     body: &'b Body,
     sections: &'b Sections,
     paths: Paths<'b>,
+    knows: Knows,
 }
 
 impl Building<'_> {
@@ -312,25 +322,32 @@ impl Building<'_> {
         {
             actions.push(Action::Forget(Forget::Register(value)));
         }
-        for section in self.sections.waited_by(value, held) {
+        let knows_section = |section: SectionId| {
+            let section = self.sections.get(section);
+            // A call that takes a monitor is a method that does so.
+            let is_monitor = section.start.is_none_or(|start| matches!(body.op(start), Op::MonitorEnter(_)));
+            self.knows == Knows::AllLocks || is_monitor
+        };
+        for section in self.sections.waited_by(value, held).into_iter().filter(|section| knows_section(*section)) {
             actions.push(Action::Wait(section));
         }
-        for section in &closed {
+        for section in closed.iter().filter(|section| knows_section(**section)) {
             actions.push(Action::Leave(*section));
         }
-        if let Some(section) = self.sections.opened_by(value) {
+        if let Some(section) = self.sections.opened_by(value).filter(|section| knows_section(*section)) {
             actions.push(Action::Enter(section));
         }
         for problem in self.sections.problems() {
             if let Problem::ReleasesUnheld { lock, at } = problem
                 && *at == value
+                && (self.knows == Knows::AllLocks || matches!(op, Op::MonitorExit(_)))
             {
                 let kind = if matches!(op, Op::MonitorExit(_)) { LockKind::Monitor } else { LockKind::Lock };
                 actions.push(Action::GiveBack(Box::new(settle(self.program, lock.clone())), kind));
             }
         }
         if let Op::Call { kind, method, arguments } = *op
-            && !self.sections.is_lock_operation(value)
+            && (self.knows == Knows::Monitors || !self.sections.is_lock_operation(value))
         {
             if matters(kind, method) {
                 skeleton.calls.push(self.call(value, kind, method, body.operands(arguments)));

@@ -2,9 +2,10 @@
 //! before the dear ones.
 
 use program::ir::{BlockId, Body, Op, Value};
-use program::{ControlDependence, Path, Root, Sections};
+use program::{ControlDependence, Path, Paths, Program, Root, Sections};
 use smallvec::SmallVec;
 
+use super::name::settle;
 use super::summary::Via;
 
 /// What connects two takings in the registers of a method.
@@ -25,8 +26,10 @@ impl Ties {
 }
 
 pub(super) struct Registers<'b> {
+    program: &'b Program,
     body: &'b Body,
     sections: Sections,
+    paths: Paths<'b>,
     control: ControlDependence,
 }
 
@@ -37,31 +40,36 @@ const FIRST: u8 = 1;
 const SECOND: u8 = 2;
 
 impl<'b> Registers<'b> {
-    pub(super) fn new(program: &program::Program, body: &'b Body) -> Registers<'b> {
-        Registers { body, sections: Sections::of(body, program), control: ControlDependence::of(body) }
+    pub(super) fn new(program: &'b Program, body: &'b Body) -> Registers<'b> {
+        let (sections, paths) = (Sections::of(body, program), Paths::new(body, program));
+        Registers { program, body, sections, paths, control: ControlDependence::of(body) }
     }
 
     /// Whether the lock is held around both places after all, by other names: as many locks are held that may be it as
     /// there are objects that they may be, as where two locks are taken in an order that is worked out first.
     pub(super) fn is_held_by_choice(&self, lock: &Path, first: Value, second: Value) -> bool {
-        let Root::Value(wanted) = lock.root else { return false };
         let open = |at: Value| self.sections.held_at(self.body, at).unwrap_or_default();
         let later = open(second);
         let around = open(first).into_iter().filter(|held| later.iter().any(|other| other.section == held.section));
-        let mut objects: SmallVec<[Value; 4]> = SmallVec::new();
+        let mut locks: SmallVec<[Path; 4]> = SmallVec::new();
         let mut count = 0;
         for held in around {
             let other = &self.sections.get(held.section).lock;
-            let (Root::Value(chosen), true) = (other.root, other.steps == lock.steps) else { continue };
-            let choices = self.choices(chosen);
-            if choices.len() > 1 && choices.contains(&self.body.without_casts(wanted)) {
+            let Root::Value(chosen) = other.root else { continue };
+            let mut choices: SmallVec<[Path; 4]> = SmallVec::new();
+            for choice in self.choices(chosen) {
+                let named = other.steps.iter().fold(self.paths.of(choice, second), |path, step| path.then(*step));
+                let named = settle(self.program, named);
+                if !choices.contains(&named) {
+                    choices.push(named);
+                }
+            }
+            if choices.len() > 1 && choices.iter().any(|choice| choice.same(lock)) {
                 count += 1;
-                objects.extend(choices);
+                locks.extend(choices.into_iter().filter(|choice| !locks.contains(choice)).collect::<Vec<_>>());
             }
         }
-        objects.sort_unstable();
-        objects.dedup();
-        count > 0 && count >= objects.len()
+        count > 0 && count >= locks.len()
     }
 
     /// What a register may be a copy of, through places where paths meet.

@@ -288,7 +288,7 @@ impl Looking<'_> {
     }
 
     /// Whether a mark is one of the object that something belongs to, or there is one mark for all.
-    fn is_of_one_object(&self, mark: &Access, access: &Access) -> bool {
+    pub(super) fn is_of_one_object(&self, mark: &Access, access: &Access) -> bool {
         let is_for_all = matches!(mark.member, Member::Static(_)) || matches!(mark.base.start, Start::Static(_));
         let owner = match mark.member {
             Member::State(_) => mark.base.owner(),

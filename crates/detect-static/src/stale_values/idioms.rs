@@ -44,6 +44,8 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_owners_entry(stale, write)
         || looking.is_taken_before(stale, write)
         || looking.is_asked_of_step(stale, write)
+        || looking.is_of_own_number(stale, write)
+        || looking.is_fenced(stale, write)
 }
 
 pub(super) fn comes_from(influences: &Influences, read: AccessId) -> bool {

@@ -5,7 +5,6 @@ use std::cell::{LazyCell, OnceCell};
 use program::model::State;
 use program::outline::{Member, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary, SummarySection};
-
 use program::{LockKind, MethodId, Place, Variable, Whole};
 
 use super::orphaned::Dropped;

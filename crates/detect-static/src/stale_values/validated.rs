@@ -395,7 +395,7 @@ impl Looking<'_> {
 
     /// Whether a version was read before the value that goes with it, on all ways to the write: if it is still the same then,
     /// the value was of that version or is so now.
-    fn is_read_first(&self, version: &Access, value: &Access, write: &Access) -> bool {
+    pub(super) fn is_read_first(&self, version: &Access, value: &Access, write: &Access) -> bool {
         let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
         let block_of = |event: EventId| outline.events[event.index()].block as usize;
         let follows = match block_of(version.event) == block_of(value.event) {

@@ -1,6 +1,7 @@
 //! Puts callees' summaries into an outline.
 
 use location::{ClassName, MethodName};
+use smallvec::SmallVec;
 
 use super::decide::{Guard, looks_ahead, used};
 use super::holding::Holdings;
@@ -84,6 +85,8 @@ impl<'c> Compose<'c> {
             controls: Vec::new(),
             is_used: used(self.program, outline),
             is_taken: vec![false; outline.events.len()],
+            is_emptied: vec![false; outline.events.len()],
+            emptied: SmallVec::new(),
             inside: Vec::new(),
             is_task: false,
             guards: Vec::new(),
@@ -140,6 +143,10 @@ pub(super) struct Composing<'c, 's> {
     pub(super) is_used: Vec<bool>,
     /// By event: whether it yields what was taken out of a container.
     pub(super) is_taken: Vec<bool>,
+    /// By event: it yields a container whose elements were taken out of where they were, all of them.
+    pub(super) is_emptied: Vec<bool>,
+    /// Registers of new containers that have such elements, and no others.
+    pub(super) emptied: SmallVec<[u32; 1]>,
     /// What was put into objects that only this method has a name for.
     pub(super) inside: Vec<Put>,
     /// What is being put in runs in another thread.
@@ -454,6 +461,7 @@ impl Composing<'_, '_> {
         self.summary.refusals = self.refusals();
         self.summary.awaited = self.awaited_for();
         self.summary.hands_over = self.hands_over();
+        self.summary.hands_over_elements = self.hands_over_elements();
         self.summary.taken = self.taken();
         let returned = self.outline.returns.as_ref().map(|name| self.settle(name)).filter(is_outside);
         let returned = returned.or_else(|| self.one_name().filter(is_outside));

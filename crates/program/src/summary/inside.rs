@@ -7,7 +7,7 @@ use super::compose::{Composing, extend};
 use super::influences::Gathering;
 use super::{Access, Influences, Root, SummarySection};
 use crate::outline::{
-    Action, Argument, Event, EventId, Member, Name, NameStep, Object, SectionSet, Sources, Start, Steps,
+    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, SectionSet, Sources, Start, Steps,
 };
 
 /// More things than this that are put into objects are not told apart.
@@ -68,6 +68,29 @@ impl Composing<'_, '_> {
             }
             _ => None,
         })
+    }
+
+    /// The key that is a field of an object which this method makes: what it has given to the constructor for it.
+    pub(super) fn kept_key(&self, key: Key, arguments: &[Argument]) -> Option<Key> {
+        let (KeyStart::Parameter(position), Some(name)) = (key.start, key.field) else { return None };
+        let made = &arguments.get(usize::from(position))?.name;
+        let Start::New(register) = made.start else { return None };
+        if !made.steps.is_empty() {
+            return None;
+        }
+        let class = self.outline.events.iter().find_map(|event| match &event.action {
+            Action::Call { arguments, .. } => {
+                arguments.iter().flat_map(|argument| &argument.objects).find_map(|object| match *object {
+                    Object::New { register: other, class } if other == register => Some(class),
+                    _ => None,
+                })
+            }
+            _ => None,
+        })?;
+        let class = self.program.class(class)?;
+        let field = self.program.fields_of(class).find(|field| self.program.field(*field).name == name)?;
+        let given = self.kept(register, self.program.field_name(field))?;
+        Key::of(self.program, &self.settle(given))
     }
 
     /// Notes what an access puts into an object that only this method has a name for.

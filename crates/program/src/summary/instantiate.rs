@@ -42,6 +42,7 @@ impl Composing<'_, '_> {
         let mut is_known = false;
         self.influence[id.index()] = Influences::default();
         self.name_thread(id, method, arguments);
+        self.empty(id, event, method, arguments);
         if kind == CallKind::Interface
             && let Some([Object::Parameter(parameter)]) = arguments.first().map(|first| first.objects.as_slice())
         {
@@ -93,6 +94,7 @@ impl Composing<'_, '_> {
             let container = callee.within.as_ref().map(|container| self.translate(container, arguments));
             self.within[id.index()] = container.filter(|name| !name.is_unknown()).map(Box::new);
             self.is_taken[id.index()] = callee.hands_over;
+            self.is_emptied[id.index()] = callee.hands_over_elements;
             let returned = callee.returns.as_ref().map(|name| self.translate(name, arguments));
             self.result_name[id.index()] = returned.filter(|name| !name.is_unknown());
             // What does more than one thing is no setter.
@@ -160,6 +162,7 @@ impl Composing<'_, '_> {
             let argument = arguments.get(usize::from(position))?;
             Key::of(self.program, &self.settle(&argument.name))
         })
+        .or_else(|| self.kept_key(key, arguments))
     }
 
     fn translate_keys(&self, keys: &Keys, arguments: &[Argument]) -> Keys {

@@ -10,6 +10,7 @@
 mod compose;
 mod decide;
 mod element;
+mod emptied;
 mod explore;
 mod functions;
 mod handed;
@@ -310,6 +311,8 @@ pub struct Summary {
     pub makes: Option<ClassName>,
     /// It returns what it took out of a container, or a new object that it has not shown to others: the caller owns it.
     pub hands_over: bool,
+    /// The same of the elements of the container that it returns.
+    pub hands_over_elements: bool,
     /// The function that it returns, if it always makes the same one.
     pub function: Option<Box<Handed>>,
     /// Events that yield what was taken out of a container, in order.

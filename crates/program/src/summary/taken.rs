@@ -22,7 +22,7 @@ impl Composing<'_, '_> {
         self.is_taken[id.index()] = match model.returns {
             Returns::Removed => true,
             Returns::Replaced(index) => is_null(usize::from(index) + skip),
-            _ => self.is_layer(method, arguments),
+            _ => self.is_layer(method, arguments) || self.is_of_emptied(method, arguments),
         };
         let names = &self.program.names;
         let found = match model.revalidates {
@@ -79,6 +79,7 @@ impl Composing<'_, '_> {
             let is_put_back = || stored.objects.contains(&Object::Event(EventId(index as u32)));
             if is_it && !events[index].held.intersection(event.held).is_empty() && !is_put_back() {
                 self.is_taken[index] = true;
+                self.is_emptied[index] = self.is_only_gone_over(Object::Event(EventId(index as u32)));
             }
         }
     }
@@ -105,11 +106,17 @@ impl Composing<'_, '_> {
         }
     }
 
-    /// An `Optional` around something that was taken out, or what comes out of one.
+    /// An `Optional` around something that was taken out, or what comes out of one or of an entry.
     fn is_layer(&self, method: MethodName, arguments: &[Argument]) -> bool {
         let names = &self.program.names;
-        let is_layer = names.text(method.class.0) == "java/util/Optional"
-            && matches!(names.text(method.name), "of" | "ofNullable" | "get" | "orElse" | "orElseThrow" | "filter");
+        let is_layer = match names.text(method.class.0) {
+            "java/util/Optional" => {
+                matches!(names.text(method.name), "of" | "ofNullable" | "get" | "orElse" | "orElseThrow" | "filter")
+            }
+            // What stands under the key of an entry that was taken out.
+            "java/util/Map$Entry" => names.text(method.name) == "getValue",
+            _ => false,
+        };
         let is_nothing = names.text(method.class.0) == "java/util/Optional" && names.text(method.name) == "empty";
         is_nothing
             || is_layer

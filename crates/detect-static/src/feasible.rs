@@ -15,7 +15,7 @@ struct Need {
     edge: usize,
 }
 
-pub(super) struct Feasible<'b> {
+pub(crate) struct Feasible<'b> {
     program: &'b Program,
     body: &'b Body,
     dominators: Vec<usize>,
@@ -25,12 +25,12 @@ pub(super) struct Feasible<'b> {
 const MAX_DEPTH: usize = 4;
 
 impl<'b> Feasible<'b> {
-    pub(super) fn new(program: &'b Program, body: &'b Body) -> Feasible<'b> {
+    pub(crate) fn new(program: &'b Program, body: &'b Body) -> Feasible<'b> {
         Feasible { program, body, dominators: dominators(body) }
     }
 
     /// Whether control that came through `first` can get to `second`.
-    pub(super) fn is_possible(&self, first: Value, second: Value) -> bool {
+    pub(crate) fn is_possible(&self, first: Value, second: Value) -> bool {
         let (from, to) = (self.body.block_of(first), self.body.block_of(second));
         let (before, after) = (self.needs(from), self.needs(to));
         !after
@@ -69,14 +69,7 @@ impl<'b> Feasible<'b> {
             return false;
         };
         let holds = match *self.body.op(self.after(from, left)) {
-            Op::Constant(Constant::Int(number)) => match condition {
-                Condition::Less => number < 0,
-                Condition::LessOrEqual => number <= 0,
-                Condition::Equal => number == 0,
-                Condition::NotEqual => number != 0,
-                Condition::GreaterOrEqual => number >= 0,
-                Condition::Greater => number > 0,
-            },
+            Op::Constant(Constant::Int(number)) => holds(condition, i64::from(number), 0),
             Op::Constant(Constant::Null) => condition == Condition::Equal,
             _ => return false,
         };
@@ -121,6 +114,7 @@ impl<'b> Feasible<'b> {
                     };
                 (is_same_operands && opposed(*condition, one.edge, *condition2, other.edge))
                     || self.are_different_types(one, other)
+                    || self.are_different_numbers(from, one, other)
             }
             (Op::Switch { value, .. }, Op::Switch { value: value2, .. }) => {
                 one.branch == other.branch && one.edge != other.edge && self.same(*value, *value2, 0)
@@ -139,7 +133,28 @@ impl<'b> Feasible<'b> {
             (is_true && matches!(condition, Condition::NotEqual | Condition::Equal)).then_some((object, class))
         };
         let (Some((object, class)), Some((object2, class2))) = (tested(one), tested(other)) else { return false };
-        self.same(object, object2, 0) && super::name::narrower(self.program, Some(class), Some(class2)).is_none()
+        self.same(object, object2, 0)
+            && crate::lock_pattern::narrower(self.program, Some(class), Some(class2)).is_none()
+    }
+
+    /// `x == 3` and `x == 4`, `x > 5` and `x < 2`: whether no number is as both say.
+    fn are_different_numbers(&self, from: BlockId, one: &Need, other: &Need) -> bool {
+        let compared = |need: &Need| {
+            let Op::Branch { condition, against, left, right } = *self.body.op(need.branch) else { return None };
+            let number = match (against, right.map(|right| *self.body.op(right))) {
+                (Against::Zero, None) => 0,
+                (Against::Int, Some(Op::Constant(Constant::Int(number)))) => i64::from(number),
+                _ => return None,
+            };
+            Some((left, if need.edge == 0 { condition } else { negated(condition) }, number))
+        };
+        let (Some((left, asked, number)), Some((left2, asked2, number2))) = (compared(one), compared(other)) else {
+            return false;
+        };
+        // What holds of some number holds of one that is next to these.
+        let mut near = [number, number2].into_iter().flat_map(|number| number - 1..=number + 1);
+        self.same(left, self.after(from, left2), 0)
+            && !near.any(|value| holds(asked, value, number) && holds(asked2, value, number2))
     }
 
     /// Whether two registers hold the same value, as long as neither is set again.
@@ -200,6 +215,17 @@ impl<'b> Feasible<'b> {
             }
         }
         false
+    }
+}
+
+fn holds(condition: Condition, value: i64, number: i64) -> bool {
+    match condition {
+        Condition::Less => value < number,
+        Condition::LessOrEqual => value <= number,
+        Condition::Equal => value == number,
+        Condition::NotEqual => value != number,
+        Condition::GreaterOrEqual => value >= number,
+        Condition::Greater => value > number,
     }
 }
 
