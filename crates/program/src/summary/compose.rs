@@ -17,8 +17,8 @@ use crate::calls::Calls;
 use crate::captured::Local;
 use crate::class::{MethodId, Program};
 use crate::outline::{
-    Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Origin, Outline, SectionSet,
-    Sources, Start, Steps,
+    Action, Argument, Event, EventId, Member, Name, NameStep, Object, Origin, Outline, SectionSet, Sources, Start,
+    Steps,
 };
 use crate::path::MAX_STEPS;
 
@@ -248,43 +248,6 @@ impl Composing<'_, '_> {
             let section = &self.summary.sections[*number];
             section.kind == kind && section.lock.same(lock)
         })
-    }
-
-    /// A name with results of calls replaced by what the callee says they are.
-    pub(super) fn settle(&self, name: &Name) -> Name {
-        // Most names are those of parameters, or are none.
-        if name.steps.is_empty() && self.captured.is_empty() && !matches!(name.start, Start::Result(_)) {
-            return name.clone();
-        }
-        let settled = self.settled(name).with_keys(|key| Some(self.settle_key(key)));
-        settled.map_or_else(
-            || Name::start(Start::Unknown),
-            |name| self.holdings.twins.first_name(self.program, self.id, name),
-        )
-    }
-
-    /// A key that a call yielded by the name that the callee has for it: a final field of something.
-    fn settle_key(&self, key: Key) -> Key {
-        let KeyStart::Result(event) = key.start else { return key };
-        let name = self.result_name.get(event.index()).and_then(Option::as_ref).filter(|_| key.field.is_none());
-        name.and_then(|name| Key::of(self.program, name)).unwrap_or(key)
-    }
-
-    fn settled(&self, name: &Name) -> Name {
-        if let Some(local) = self.captured.iter().find(|local| local.start == name.start) {
-            return extend_by(&Name::start(Start::Static(local.field)), &name.steps);
-        }
-        if let (Start::New(register), [NameStep::Field(field), rest @ ..]) = (name.start, &*name.steps) {
-            return match self.kept(register, *field) {
-                Some(given) => self.settle(&extend(given.clone(), rest)),
-                None => name.clone(),
-            };
-        }
-        let Start::Result(event) = name.start else { return name.clone() };
-        match self.result_name.get(event.index()).and_then(Option::as_ref) {
-            Some(result) => extend_by(result, &name.steps),
-            None => name.clone(),
-        }
     }
 
     /// Where values of the outline come from, in the summary's terms.

@@ -20,6 +20,7 @@ mod influences;
 mod inside;
 mod instantiate;
 mod library;
+mod named;
 mod order;
 mod returned;
 mod summaries;
