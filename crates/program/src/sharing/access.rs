@@ -118,8 +118,12 @@ impl Finding<'_> {
                         if let Some(field) = handled.and_then(|handled| program.resolve_field(handled)) {
                             self.touched.found.push((field, access(model.access.writes(), Part::Itself)));
                         }
-                        // An iterator and a set of keys touch what they were got from.
-                        for field in self.containers(&receiver.objects, MAX_LAYERS) {
+                        // An iterator and a set of keys touch what they were got from; what a handle works on is not in it.
+                        let containers = match handled {
+                            Some(_) => Vec::new(),
+                            None => self.containers(&receiver.objects, MAX_LAYERS),
+                        };
+                        for field in containers {
                             let is_step =
                                 is_stepping(program, *method) && is_cursor(program, program.field(field).descriptor);
                             if touches || is_step {
