@@ -128,10 +128,14 @@ impl Asking<'_> {
     }
 
     fn pair(&self, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> Option<Torn> {
-        let pair = self.joints.pair(self.whole, self.method, first.1, second.1, kind == Kind::Read)?;
+        let mut pairs = self.joints.pairs(self.whole, self.method, first.1, second.1, kind == Kind::Read);
+        pairs.find_map(|pair| self.torn_as(&pair, kind, first, second))
+    }
+
+    fn torn_as(&self, pair: &Pair, kind: Kind, first: (AccessId, &Item), second: (AccessId, &Item)) -> Option<Torn> {
         let others = match kind {
-            Kind::Read => self.joints.writing(&pair),
-            Kind::Write => self.joints.reading(&pair),
+            Kind::Read => self.joints.writing(pair),
+            Kind::Write => self.joints.reading(pair),
         };
         let (a, b) = (self.access(first.0), self.access(second.0));
         // Two accesses of one call are the callee's business, unless one is in a function that it was given.
@@ -164,7 +168,7 @@ impl Asking<'_> {
                 let (one, other) = (first.1.variable, second.1.variable);
                 !self.is_written_alone(one, other, None) || !self.is_written_alone(other, one, None)
             }
-            Kind::Write => self.is_one_change(&pair, first, second),
+            Kind::Write => self.is_one_change(pair, first, second),
         };
         let is_shared = |access: &Access, item: &Item| {
             is_shared(self.whole, item.variable) && !is_owned(self.whole, self.method, access)

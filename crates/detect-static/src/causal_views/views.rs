@@ -205,17 +205,17 @@ impl Joints {
         self.writing(&Pair { first: (variable, Side::Sibling), second: (variable, Side::Sibling) })
     }
 
-    /// What two variables are as a pair that some section writes, or reads.
-    pub(super) fn pair(
+    /// All that two variables are as a pair which some section writes, or reads.
+    pub(super) fn pairs(
         &self,
         whole: &Whole<'_>,
         method: MethodId,
         first: &Item,
         second: &Item,
         is_write: bool,
-    ) -> Option<Pair> {
+    ) -> impl Iterator<Item = Pair> {
         let known = if is_write { &self.writes } else { &self.reads };
-        Pair::all(whole, method, first, second).find(|pair| known.contains_key(pair))
+        Pair::all(whole, method, first, second).filter(|pair| known.contains_key(pair))
     }
 
     pub(super) fn writing(&self, pair: &Pair) -> &[Joint] {

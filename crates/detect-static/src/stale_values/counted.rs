@@ -185,7 +185,12 @@ impl Looking<'_> {
         put.is_write
             && matches!(put.member, Member::Field(_))
             && put.base.steps.is_empty()
-            && matches!(put.base.start, Start::New(_) | Start::Result(_) | Start::Unknown)
+            && match put.base.start {
+                Start::New(_) => true,
+                // In a large program, not all that make something for their callers are summarised.
+                Start::Result(_) | Start::Unknown => !self.whole.is_large(),
+                _ => false,
+            }
             && comes_from(&put.value, taken)
             && put.value.iter().all(|influence| self.is_of_taken(influence.root, taken))
             && self.leaves(outline, put, taken)
