@@ -37,6 +37,8 @@ const CLASSES: &[(&CStr, &[u8])] = &[
     (c"java/lang/FissureSections", include_bytes!("../../../runtime/java/lang/FissureSections.class")),
     (c"java/lang/FissureThreads", include_bytes!("../../../runtime/java/lang/FissureThreads.class")),
     (c"java/lang/FissureHandles", include_bytes!("../../../runtime/java/lang/FissureHandles.class")),
+    (c"java/lang/FissureOutcome", include_bytes!("../../../runtime/java/lang/FissureOutcome.class")),
+    (c"java/lang/FissureThoughts", include_bytes!("../../../runtime/java/lang/FissureThoughts.class")),
     (c"java/lang/FissureArms", include_bytes!("../../../runtime/java/lang/FissureArms.class")),
     (c"java/lang/FissureCalls", include_bytes!("../../../runtime/java/lang/FissureCalls.class")),
     (c"java/lang/Fissure", include_bytes!("../../../runtime/java/lang/Fissure.class")),

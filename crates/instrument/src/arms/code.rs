@@ -1,4 +1,4 @@
-//! What an arm would do, as numbers that the runtime goes through (`runtime/java/lang/FissureArms.java` has the same
+//! What an arm would do, as numbers that the runtime goes through (`runtime/java/lang/FissureThoughts.java` has the same
 //! operations).
 //!
 //! Objects are in registers: the first ones are variables of the method that the branch hands over, the others are set by
@@ -229,7 +229,7 @@ fn number(register: Option<u16>) -> i32 {
 mod tests {
     use super::*;
 
-    const JAVA: &str = include_str!("../../../../runtime/java/lang/FissureArms.java");
+    const JAVA: &str = include_str!("../../../../runtime/java/lang/FissureThoughts.java");
 
     #[test]
     fn operations_are_those_of_the_runtime() {
