@@ -5,7 +5,9 @@ use program::model::State;
 use program::outline::{Action, EventId, Member, NameStep, Start};
 use program::summary::{Access, AccessId, Root, Spot, Summary, SummarySection};
 use program::thread::At;
-use program::{FieldId, HeldLock, LockKind, MethodId, Mode, Place, Program, Readable, Relation, Variable, Whole};
+use program::{
+    ClassId, FieldId, HeldLock, LockKind, MethodId, Mode, Place, Program, Readable, Relation, Variable, Whole,
+};
 
 use crate::threads::{are_beside, is_of_this};
 
@@ -126,39 +128,57 @@ impl<'w> Words<'w> {
     fn is_at_hand(&self, section: &SummarySection) -> bool {
         let program = self.whole.program;
         self.lock_field(section).is_none_or(|field| {
-            let outermost = |class| {
-                let name = program.names.text(program.header(class).name.0);
-                name.split('$').next().unwrap_or(name).to_owned()
-            };
-            !program.field(field).access.is_private()
-                || outermost(program.class_of_field(field)) == outermost(program.class_of(self.method))
+            !program.field(field).access.is_private() || self.is_of_method(program.class_of_field(field))
         })
     }
 
-    /// The class that keeps a lock for itself.
-    fn keeper(&self, section: &SummarySection) -> Option<String> {
+    /// Whether a class is this method's, or one is inside the other, or both are inside a third.
+    fn is_of_method(&self, class: ClassId) -> bool {
         let program = self.whole.program;
-        let field = self.lock_field(section)?;
-        let name = program.names.readable_class(program.header(program.class_of_field(field)).name);
-        Some(name.rsplit('.').next().unwrap_or(&name).to_owned())
+        let outermost = |class| {
+            let name = program.names.text(program.header(class).name.0);
+            name.split('$').next().unwrap_or(name)
+        };
+        outermost(class) == outermost(program.class_of(self.method))
     }
 
-    /// What to do so that nobody gets in from one step to another one.
-    pub(crate) fn hold(&self, section: &SummarySection, from: u32, to: u32, writes: bool) -> String {
-        let name = self.readable.name(&section.lock);
+    /// The class, other than this method's, that does both: there they can be one method.
+    fn doer(&self, first: &Access, second: &Access) -> Option<ClassId> {
+        let program = self.whole.program;
+        let class = program.class(first.spot.method.class)?;
+        let is_another = program.is_checked(class) && !self.is_of_method(class);
+        (is_another && first.spot.method.class == second.spot.method.class).then_some(class)
+    }
+
+    /// What to do so that nobody gets in from one access to another one, each with the number of its step.
+    pub(crate) fn hold(
+        &self,
+        section: &SummarySection,
+        (from, first): (u32, &Access),
+        (to, second): (u32, &Access),
+        writes: bool,
+    ) -> String {
+        let program = self.whole.program;
+        let together = |class: ClassId| {
+            let name = program.names.readable_class(program.header(class).name);
+            let name = name.rsplit('.').next().unwrap_or(&name);
+            format!("add a method to `{name}` that does both, ({from}) and ({to}), under its lock")
+        };
+        let doer = self.doer(first, second);
         if !self.is_at_hand(section)
-            && let Some(keeper) = self.keeper(section)
+            && let Some(keeper) = doer.or_else(|| self.lock_field(section).map(|field| program.class_of_field(field)))
         {
-            return format!("add a method to `{keeper}` that does both, ({from}) and ({to}), under its lock");
+            return together(keeper);
         }
-        match (section.kind, section.mode) {
-            (LockKind::Lock | LockKind::Stamped, Mode::Shared) if writes => {
-                format!("hold the write half of `{name}` from ({from}) to ({to})")
-            }
-            (LockKind::Lock | LockKind::Stamped, Mode::Shared) => {
-                format!("hold the read half of `{name}` from ({from}) to ({to})")
-            }
-            _ => format!("hold `{name}` from ({from}) to ({to})"),
+        let half = match (section.kind, section.mode) {
+            (LockKind::Lock | LockKind::Stamped, Mode::Shared) if writes => "the write half of ",
+            (LockKind::Lock | LockKind::Stamped, Mode::Shared) => "the read half of ",
+            _ => "",
+        };
+        let hold = format!("hold {half}`{}` from ({from}) to ({to})", self.readable.name(&section.lock));
+        match doer {
+            Some(class) => format!("{hold}, or {}", together(class)),
+            None => hold,
         }
     }
 
@@ -264,8 +284,26 @@ pub(crate) fn short(program: &Program, method: MethodName) -> String {
     }
 }
 
+/// What a decision asks about the answer of a container.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Whether there was something; what is done is done because there was nothing.
+    Absence,
+    /// Whether there was something, and no more.
+    Presence,
+    /// What it was.
+    Value,
+}
+
 /// One operation in place of a look and an act on an object that sees to itself.
-pub(crate) fn at_once(whole: &Whole<'_>, object: &str, summary: &Summary, read: AccessId, write: &Access) -> String {
+pub(crate) fn at_once(
+    whole: &Whole<'_>,
+    object: &str,
+    summary: &Summary,
+    read: AccessId,
+    write: &Access,
+    asked: Asked,
+) -> String {
     let is_written = write.value.iter().any(|influence| influence.root == Root::Access(read));
     let read = &summary.accesses[read.index()];
     let (Some(look), Some(act)) = (operation(whole, &read.spot), operation(whole, &write.spot)) else {
@@ -279,9 +317,13 @@ pub(crate) fn at_once(whole: &Whole<'_>, object: &str, summary: &Summary, read: 
     if is_number {
         return format!("do both in one step, by `updateAndGet` or a loop with `compareAndSet` on `{object}`");
     }
+    let is_value = asked == Asked::Value;
     let instead = match (look, act) {
         ("firstEntry" | "firstKey", "remove") => "`pollFirstEntry`",
         ("lastEntry" | "lastKey", "remove") => "`pollLastEntry`",
+        ("peek" | "element" | "peekFirst", "remove" | "poll" | "take" | "pop" | "pollFirst") if is_value => {
+            "`remove` of the element that was looked at, and go by its answer"
+        }
         ("peek" | "element" | "peekFirst" | "isEmpty" | "size", "remove" | "poll" | "take" | "pop" | "pollFirst") => {
             "`poll`, which tells whether there was something"
         }
@@ -292,6 +334,8 @@ pub(crate) fn at_once(whole: &Whole<'_>, object: &str, summary: &Summary, read: 
             "one that adds if absent, as `addIfAbsent` or a set's `add`, and go by its answer"
         }
         ("containsKey" | "get" | "getOrDefault", "put") if is_written => "`merge` or `compute`",
+        ("get" | "getOrDefault", "put") if is_value => "`replace(key, old, new)`, going by its answer, or `compute`",
+        ("containsKey" | "get" | "getOrDefault", "put") if asked == Asked::Presence => "`computeIfPresent`",
         ("containsKey" | "get" | "getOrDefault", "put") => "`putIfAbsent` or `computeIfAbsent`",
         ("containsKey" | "get" | "getOrDefault" | "getValue", "remove") => "`remove(key, value)` or `computeIfPresent`",
         ("containsKey" | "get", "replace") => "`replace(key, old, new)`",

@@ -70,11 +70,16 @@ fn what(accesses: &[Access], support: &Support, steps: (u32, u32)) -> String {
     match support.how {
         How::Conflicts => {}
         How::Begins => {
-            return format!("reads the same as ({}) to the same end, and could go on in between", steps.0);
+            return format!("reads what ({}) reads, to do the same, and could have done all of it in between", steps.0);
         }
         How::Might => return format!("reads what ({}) reads, and could have gone on to write it in between", steps.0),
-        How::Comes => return "comes by with the same in hand, and could do all of it in between".to_owned(),
-        How::Runs => return "takes the same lock in the same method, and could do all of it in between".to_owned(),
+        How::Comes => {
+            return "was on the way to the same code with the same object, and could have done all of it in between"
+                .to_owned();
+        }
+        How::Runs => {
+            return "takes the same lock in the same method, and could have done all of it in between".to_owned();
+        }
     }
     let unit = &support.unit;
     let done = |access: &Access| {
@@ -83,9 +88,8 @@ fn what(accesses: &[Access], support: &Support, steps: (u32, u32)) -> String {
             (true, false) => "writes",
             (false, false) => "reads",
         };
-        let (number, part) =
-            if access.variable == unit.first.variable { (steps.0, &unit.first) } else { (steps.1, &unit.second) };
-        format!("{done} what ({number}) {}", if part.writes { "writes" } else { "reads" })
+        let number = if access.variable == unit.first.variable { steps.0 } else { steps.1 };
+        format!("{done} what ({number}) is about")
     };
     let mut all: Vec<String> = accesses.iter().map(done).collect();
     all.dedup();

@@ -96,7 +96,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, together: &Together) -> 
             step(Thread::b(), places.spot(&torn.met.spot), met.to_owned());
             step(Thread::a(), at(second), last);
             match x == y {
-                true => format!("another thread may see one of `{x}` as after (1) and another one as before (5)"),
+                true => format!("another thread may see part of `{x}` as after (1) and part as before (5)"),
                 false => format!("another thread may see `{x}` as after (1) and {} as before (5)", listed(&names[1..])),
             }
         }
@@ -109,8 +109,10 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, together: &Together) -> 
         _ if is_replaced => {
             format!("read `{x}` once, into a local variable, and take both parts from there")
         }
-        (None, None) if lock == again => words.hold(one, from, to, torn.kind == Kind::Write),
-        (None, None) => format!("hold `{lock}` and `{again}` from ({from}) to ({to})"),
+        (None, None) if lock == again => words.hold(one, (from, first), (to, second), torn.kind == Kind::Write),
+        (None, None) => {
+            format!("hold `{lock}` and `{again}` from ({from}) to ({to}), taken in the same order by everybody")
+        }
         _ => "keep both in one object that is replaced as a whole, or guard both by one lock".to_owned(),
     };
     let all = between.into_iter().chain([first, second]);
@@ -208,7 +210,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
         fix: match alone(section, read) {
             _ if stale.how == How::There => "fetch it once at (1), and use what was fetched at (4)".to_owned(),
-            None => words.hold(section, 1, 4, false),
+            None => words.hold(section, (1, read), (4, target), false),
             Some(_) => format!("go over a copy of `{x}`, or guard all uses by one lock"),
         },
         locks: BTreeSet::from([lock]),

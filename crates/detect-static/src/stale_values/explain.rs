@@ -3,14 +3,14 @@
 use finding::{Finding, SectionPair, Severity, Step, Thread, rules};
 use location::Place;
 use program::model::State;
-use program::outline::{EventId, Member, Name, NameStep};
+use program::outline::{EventId, Member, Name, NameStep, Origin};
 use program::summary::{Access, LateUse, LateUseKind, Root, Summary, SummarySection};
 use program::{MethodId, Variable, Whole};
 
 use super::rules::{Looking, Stale, Use};
 use super::strict::Superfluous;
 use crate::places::Places;
-use crate::words::{Alone, Words, alone, at_once};
+use crate::words::{Alone, Asked, Words, alone, at_once};
 
 pub(super) fn explain(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Finding {
     Telling::new(whole, method).stale(stale)
@@ -162,14 +162,23 @@ impl<'t> Telling<'t> {
         } else if wait.is_some() {
             format!("look at `{seen}` again after the wait: wait in a loop that asks")
         } else if !is_one_lock && is_check {
-            format!("hold one lock from (1) to (4), and wherever else `{seen}` or `{written}` is written")
+            let is_asked_alone = alone(section, read) == Some(Alone::Volatile) && alone(later, write).is_none();
+            match (seen == written, later.lock.is_unknown()) {
+                (true, false) if is_asked_alone => {
+                    format!("ask `{seen}` again under {}, before (4)", words.lock(later))
+                }
+                (true, _) => format!("hold one lock from (1) to (4), and wherever else `{seen}` is written"),
+                (false, _) => {
+                    format!("hold one lock from (1) to (4), and wherever else `{seen}` or `{written}` is written")
+                }
+            }
         } else {
             match alone(section, read) {
                 Some(Alone::Volatile) => format!(
                     "make (1) and (4) one step: hold a lock that all writers of `{seen}` hold, or make it an atomic and use `compareAndSet`"
                 ),
-                Some(Alone::Call) => at_once(self.whole, &seen, summary, stale.read, write),
-                None => words.hold(section, 1, 4, true),
+                Some(Alone::Call) => at_once(self.whole, &seen, summary, stale.read, write, self.asked(stale)),
+                None => words.hold(section, (1, read), (4, write), true),
             }
         };
         let second = if later_is_unknown { self.places.event(write.event) } else { self.places.section(later) };
@@ -274,6 +283,27 @@ impl<'t> Telling<'t> {
                 let line = self.words.end_line(section, before).or(section.end_line).or(section.spot.line);
                 self.places.place(section.spot.method, section.spot.pc, line)
             }
+        }
+    }
+
+    /// What the decision about the write asks about what was read.
+    fn asked(&self, stale: &Stale) -> Asked {
+        let looking = Looking::at(self.whole, self.method);
+        if looking.is_some_and(|looking| looking.is_put_because_absent(stale)) {
+            return Asked::Absence;
+        }
+        let told = self.whole.summaries.summary(self.method).zip(self.whole.summaries.outline(self.method));
+        let Some((summary, outline)) = told else { return Asked::Absence };
+        let event = summary.accesses[stale.read.index()].event;
+        let control = &outline.events[summary.accesses[stale.write.index()].event.index()].control;
+        let mut asking = control
+            .iter()
+            .map(|condition| &outline.conditions[*condition as usize])
+            .filter(|condition| condition.sources.iter().any(|source| source.origin == Origin::Event(event)));
+        match asking.clone().next() {
+            None => Asked::Absence,
+            Some(_) if asking.all(|condition| condition.absent.is_some()) => Asked::Presence,
+            Some(_) => Asked::Value,
         }
     }
 
