@@ -113,6 +113,7 @@ impl<'t> Telling<'t> {
             Use::Decides => format!("`{written}` written because of the old value{}", words.inside(write)),
             Use::Found => format!("what was there is {act}{again}, in or out{}", words.inside(write)),
             Use::Iterated => format!("what was there is taken out{again}, whoever else has taken it"),
+            Use::Left => format!("`{written}` written as nothing was left{}", words.inside(write)),
             Use::Stepped => {
                 let done = if alone(later, write) == Some(Alone::Call) { "asked" } else { "read" };
                 format!("`{written}` {done}{again} to decide, whoever made it so{}", words.inside(write))
@@ -139,6 +140,9 @@ impl<'t> Telling<'t> {
                     "what was in `{seen}` at (1) may be out at (4), and two threads may go on with the same element"
                 )
             }
+            Use::Left => {
+                format!("`{seen}` may get something between (1) and (4), and nobody comes for it")
+            }
             Use::Stepped => {
                 format!(
                     "`{seen}` may change between (1) and (4), and two threads may get the same answer, or none the wanted one"
@@ -148,7 +152,12 @@ impl<'t> Telling<'t> {
                 format!("`{seen}` may change between (1) and (4), and two threads may go on with the same number")
             }
         };
-        let fix = if stale.how == Use::Found {
+        let fix = if stale.how == Use::Left {
+            match is_one_lock {
+                true => format!("do (4) in the section of (1), when nothing is left, or look at `{seen}` again after (4)"),
+                false => format!("look at `{seen}` again after (4), and go on if there is something"),
+            }
+        } else if stale.how == Use::Found {
             format!(
                 "hold one lock from (1) to (4), and where others take it out of `{seen}`; or do both in one step of `{seen}`, such as `compute`"
             )

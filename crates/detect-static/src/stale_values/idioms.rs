@@ -210,7 +210,7 @@ impl Looking<'_> {
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
             Use::Written if self.is_confirmed(stale, write) => true,
-            Use::Written | Use::Found | Use::Stepped | Use::Counted | Use::Iterated => {
+            Use::Written | Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Left => {
                 stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
             }
         }

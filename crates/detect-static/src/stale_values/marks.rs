@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use location::{ClassName, FieldName};
 use program::MethodId;
 use program::model::State;
-use program::outline::{Action, Argument, Event, EventId, Member, Object, Origin, Outline, Start};
+use program::outline::{Action, Argument, Condition, Event, EventId, Member, Object, Origin, Outline, Start};
 use program::summary::{Access, Spot};
 
 use super::rules::Looking;
@@ -189,24 +189,7 @@ impl Looking<'_> {
                 Action::Read { member: Member::Field(read) | Member::Static(read), .. } if *read == field),
             Origin::Parameter(_) => false,
         };
-        let constant = |origin: Origin| match origin {
-            Origin::Event(read) => match outline.events[read.index()].action {
-                Action::Read { member: Member::Static(read), .. } if self.whole.program.is_final_field(read) => {
-                    Some(Level::Constant(read))
-                }
-                _ => None,
-            },
-            Origin::Parameter(_) => None,
-        };
-        // The constant that a condition compares the field with.
-        let compared = |condition: u32| match outline.conditions[condition as usize].sides.as_deref() {
-            Some([left, right]) => match (left.as_slice(), right.as_slice()) {
-                ([one], [other]) if is_field(one.origin) => constant(other.origin),
-                ([one], [other]) if is_field(other.origin) => constant(one.origin),
-                _ => None,
-            },
-            None => None,
-        };
+        let compared = |condition: u32| self.compared(outline, &outline.conditions[condition as usize], &is_field);
         let is_by_size = |condition: u32| outline.conditions[condition as usize].is_by_size;
         let agrees =
             |condition: &u32| !is_by_size(*condition) && compared(*condition).is_some_and(|level| level != raised);
@@ -220,6 +203,54 @@ impl Looking<'_> {
                 })
         };
         event.agreed.iter().any(agrees) || event.differed.iter().any(differs) || is_nought()
+    }
+
+    /// The constant that a condition compares something with.
+    fn compared(&self, outline: &Outline, condition: &Condition, is_it: &dyn Fn(Origin) -> bool) -> Option<Level> {
+        let constant = |origin: Origin| match origin {
+            Origin::Event(read) => match outline.events[read.index()].action {
+                Action::Read { member: Member::Static(read), .. } if self.whole.program.is_final_field(read) => {
+                    Some(Level::Constant(read))
+                }
+                _ => None,
+            },
+            Origin::Parameter(_) => None,
+        };
+        match condition.sides.as_deref().map(|[left, right]| (left.as_slice(), right.as_slice()))? {
+            ([one], [other]) if is_it(one.origin) => constant(other.origin),
+            ([one], [other]) if is_it(other.origin) => constant(one.origin),
+            _ => None,
+        }
+    }
+
+    /// The state that a write sets a mark of many states to, whatever it was.
+    pub(super) fn level_set(&self, write: &Access) -> Option<Level> {
+        match &*self.told_at(write, self.event_at(&write.spot)?) {
+            Action::Write { member: Member::Field(_) | Member::Static(_), stored, .. } => self.level(stored),
+            Action::Call { method, arguments, .. } => match self.set_to(method.class, arguments) {
+                [next] => self.level(next),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether a write is done because a mark was in another state than this one: `if (phase == RUNNING) ..`. What a helper
+    /// asks, `isRunning()`, is taken to be that.
+    pub(super) fn is_in_other_state(&self, asked: &Access, write: &Access, level: Level) -> bool {
+        let Some((outline, read)) = self.place_of(&asked.spot) else { return false };
+        let is_asked = |origin: Origin| origin == Origin::Event(read);
+        let compared = |condition: &Condition| match condition.is_by_size {
+            true => None,
+            false => self.compared(outline, condition, &is_asked),
+        };
+        if asked.spot.method != self.whole.program.method_name(self.method) {
+            return outline.conditions.iter().any(|condition| compared(condition).is_some());
+        }
+        let event = &outline.events[write.event.index()];
+        let condition = |number: &u32| compared(&outline.conditions[*number as usize]);
+        event.agreed.iter().filter_map(condition).any(|other| other != level)
+            || event.differed.iter().filter_map(condition).any(|other| other == level)
     }
 
     /// What an atomic is told, or a handle behind the object.

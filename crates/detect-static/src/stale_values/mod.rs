@@ -52,6 +52,7 @@ mod shut;
 mod skew;
 mod stamps;
 mod stepped;
+mod stranded;
 mod strict;
 mod swept;
 mod telling;

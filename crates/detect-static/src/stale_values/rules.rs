@@ -10,7 +10,8 @@ use program::{LockKind, MethodId, Place, Variable, Whole};
 use super::orphaned::Dropped;
 use super::shut::Shut;
 use super::skew::Decided;
-use super::{idioms, orphaned, shut, skew};
+use super::stranded::Left;
+use super::{idioms, orphaned, shut, skew, stranded};
 use crate::given::is_of_given_function;
 use crate::threads::{is_part, is_printed, is_shared, run_at_once};
 
@@ -29,6 +30,8 @@ pub(super) enum Use {
     Counted,
     /// It is what an iterator came to, and is dealt with once it was taken out, whoever took it out.
     Iterated,
+    /// Nothing was left of it, and a flag is taken down that says that somebody is at it.
+    Left,
 }
 
 /// A read whose section has ended, and the write that it reaches.
@@ -82,6 +85,7 @@ pub(super) struct Elsewhere {
     decided: Decided,
     dropped: Dropped,
     shut: Shut,
+    left: Left,
 }
 
 impl Elsewhere {
@@ -94,6 +98,7 @@ impl Elsewhere {
             decided: skew::decided(whole, methods),
             dropped: orphaned::dropped(whole, methods),
             shut: shut::shut(whole, methods),
+            left: stranded::left(whole, methods),
         }
     }
 }
@@ -109,6 +114,7 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
     let skewed = looking.skewed(&checks, &elsewhere.decided);
     let shut_out = looking.shut_out(&elsewhere.shut);
     found.extend(skewed.iter().chain(&shut_out));
+    found.extend(looking.stranded(&elsewhere.left));
     found.extend(looking.kept_in_step(&checks));
     found.extend(looking.orphaned(&elsewhere.dropped));
     found.sort_by_key(|stale| (stale.how, stale.variable != stale.written, stale.first, stale.second, stale.read));
@@ -396,7 +402,7 @@ impl Looking<'_> {
         !self.whole.variables.writers(stale.variable).is_empty()
             && !self.is_taken_over(stale)
             && belong_together()
-            && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted | Use::Iterated)
+            && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Left)
                 || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
             && !self.is_of_other_run(stale)
@@ -415,7 +421,7 @@ impl Looking<'_> {
             Use::Written => variables.meet(stale.variable, stale.written) || self.is_derived(stale),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
             // Somebody asks the one to decide on the other; or it is one.
-            Use::Found | Use::Stepped | Use::Counted | Use::Iterated => true,
+            Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Left => true,
         }
     }
 

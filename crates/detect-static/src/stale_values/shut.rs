@@ -10,14 +10,16 @@
 //! `if (members.contains(one)) inside.add(one);`.
 
 use program::model::State;
-use program::outline::{Action, Argument, EventId, Member, Name, Origin, Outline, Source};
-use program::summary::{Access, AccessId};
+use location::MethodName;
+use program::ir::CallKind;
+use program::outline::{Action, Argument, EventId, Member, Name, Origin, Outline, Source, Start};
+use program::summary::{Access, AccessId, Spot};
 use program::{MethodId, Place, Variable, Whole};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::idioms::comes_from;
-use super::marks::Move;
+use super::marks::{Level, Move};
 use super::rules::{Looking, Stale, Use};
 use super::way::Way;
 use crate::threads::run_at_once;
@@ -32,12 +34,14 @@ pub(super) struct Shutter {
 }
 
 /// What the variable says from then on.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Sign {
     /// It is a flag, and is put up.
     Up,
     /// It is set to something.
     Set,
+    /// It is set to a state of several: `phase = STOPPING`.
+    State(Level),
     /// It is a container, and has the key now, or has it no more, that is then taken out of the other one.
     Has,
     Lacks,
@@ -67,7 +71,10 @@ impl Looking<'_> {
         for all in self.summary.accesses.iter().filter(|access| access.is_of_contents()) {
             let is_all = match (self.called_at(all), all.is_write) {
                 (Some("clear" | "drainTo"), true) => true,
-                (Some("poll" | "pollFirst" | "pollLast"), true) => outline.events[all.event.index()].in_loop,
+                (Some("poll" | "pollFirst" | "pollLast"), true) => {
+                    outline.events[all.event.index()].in_loop
+                        || self.event_at(&all.spot).is_some_and(|event| event.in_loop)
+                }
                 (Some("iterator" | "forEach"), false) => true,
                 _ => false,
             };
@@ -77,24 +84,22 @@ impl Looking<'_> {
                 true => self.sign_for_key(set).filter(|_| set.keys == all.keys && set.event < all.event),
                 false if !is_mark(set) => None,
                 false if self.moves(set, None) == Some(Move::Up) => Some(Sign::Up),
-                false => Some(Sign::Set),
+                false => Some(self.level_set(set).map_or(Sign::Set, Sign::State)),
             };
             for set in self.summary.accesses.iter().filter(|access| access.is_write) {
                 if set.event != all.event
                     && !self.is_started(outline, set.event)
                     && !self.is_started(outline, all.event)
                     && owner(set).same(&owner(all))
-                    && set.held.intersection(all.held).is_empty()
                     && outline.may_follow(set.event, all.event)
                     && let Some(sign) = sign(set)
                     && let Some(variable) = self.variable(set).filter(|variable| *variable != container)
+                    && !found.contains(&(variable, container, sign))
                 {
                     found.push((variable, container, sign));
                 }
             }
         }
-        found.sort_unstable();
-        found.dedup();
         found
     }
 
@@ -157,7 +162,8 @@ impl Looking<'_> {
                 let is_shut = shutters.iter().any(|shutter| {
                     let is_by_sign = match shutter.sign {
                         Sign::Up => !is_of_key && decides,
-                        Sign::Set => !is_of_key && !decides && self.is_told_first(asked, write),
+                        Sign::State(level) if decides => !is_of_key && self.is_in_other_state(asked, write, level),
+                        Sign::Set | Sign::State(_) => !is_of_key && !decides && self.is_told_first(asked, write),
                         Sign::Has => is_of_key && decides && self.is_because(asked, false, write),
                         Sign::Lacks => is_of_key && decides && self.is_because(asked, true, write),
                     };
@@ -216,9 +222,21 @@ impl Looking<'_> {
         };
         let is_old =
             |argument: &Argument| argument.sources.iter().any(|source| source.origin == Origin::Event(asked.event));
+        // A helper that is given what is put, and asks itself.
+        let tells = |at: EventId, kind: CallKind, called: MethodName, arguments: &[Argument]| {
+            let given = arguments.iter().position(is_put);
+            at == asked.event
+                && given.is_some_and(|given| {
+                    let targets = self.whole.calls.targets(self.whole.program, kind, called);
+                    targets.known().iter().any(|target| self.tells_given(*target, given as u16, &asked.spot))
+                })
+        };
         let is_told = outline.events.iter().enumerate().any(|(index, event)| match &event.action {
-            Action::Call { arguments, .. } => {
+            Action::Call { kind, method, arguments } => {
                 let at = EventId(index as u32);
+                if tells(at, *kind, *method, arguments) {
+                    return outline.may_follow(at, write.event);
+                }
                 arguments.iter().any(is_put)
                     && arguments.iter().any(is_old)
                     && outline.may_follow(asked.event, at)
@@ -233,6 +251,26 @@ impl Looking<'_> {
                 && outline.may_follow(write.event, again.event)
         });
         is_told && !is_asked_again
+    }
+
+    /// Whether a method tells what it is given what it has read at a place.
+    fn tells_given(&self, method: MethodId, given: u16, read: &Spot) -> bool {
+        let program = self.whole.program;
+        let Some(outline) = self.whole.summaries.outline(method) else { return false };
+        let is_given =
+            |argument: &Argument| argument.name.start == Start::Parameter(given) && argument.name.steps.is_empty();
+        let is_read = |source: &Source| match source.origin {
+            Origin::Event(event) => outline.events[event.index()].pc == read.pc,
+            Origin::Parameter(_) => false,
+        };
+        program.method_name(method) == read.method
+            && outline.events.iter().any(|event| match &event.action {
+                Action::Call { arguments, .. } => {
+                    arguments.iter().any(is_given)
+                        && arguments.iter().any(|argument| argument.sources.iter().any(is_read))
+                }
+                _ => false,
+            })
     }
 
     /// `queue.add(job); if (closed && queue.remove(job)) ..`: who adds looks again, and takes it back.
@@ -256,12 +294,12 @@ impl Looking<'_> {
 }
 
 /// Whether an access may be to a flag: a field, or an atomic.
-fn is_mark(access: &Access) -> bool {
+pub(super) fn is_mark(access: &Access) -> bool {
     matches!(access.member, Member::Field(_) | Member::State(State::Value))
 }
 
 /// The object that has the flag or the container.
-fn owner(access: &Access) -> Name {
+pub(super) fn owner(access: &Access) -> Name {
     match access.member {
         Member::State(_) => access.base.owner(),
         _ => access.base.clone(),
