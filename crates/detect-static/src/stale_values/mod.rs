@@ -20,6 +20,7 @@ mod answers;
 mod batch;
 mod bounded;
 mod cached;
+mod claimed;
 mod claims;
 mod compared;
 mod contention;
