@@ -264,9 +264,8 @@ impl Asking<'_> {
         })
     }
 
-    /// Whether the other section can come between the two, and is one with them: it holds over both a lock that one of
-    /// them is under, and where it touches what the other one does a lock of that, and no lock that this method holds all
-    /// the time.
+    /// Whether the other section can come between the two, and is one with each of them: it holds the lock that they
+    /// hold in turn, and no lock that this method holds all the time.
     pub(super) fn may_interfere(&self, first: &Access, second: &Access, other: &Joint) -> bool {
         let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
         let (theirs, also) = (&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
@@ -275,21 +274,11 @@ impl Asking<'_> {
         let their_locks = cover.also_named(other.method, over_both);
         // In a loop both are one, and nothing lasts from one round to the next.
         let around = if std::ptr::eq(first, second) { SectionSet::default() } else { common(first, second) };
-        let is_guarded = |own: &Access, their: &Access, their_locks: &[HeldLock]| {
+        let is_guarded = |own: &Access, their: &Access| {
             let own_locks = cover.also_named(self.method, locks(self.summary, own.held.without(around)));
-            are_exclusive(own, &own_locks, their, their_locks)
+            are_exclusive(own, &own_locks, their, &their_locks)
         };
-        let is_guarded_there = |own: &Access, their: &Access| {
-            let there = locks_over(self.whole, other.method, summary, their.held);
-            is_guarded(own, their, &cover.also_named(other.method, there))
-        };
-        let is_one_with = match (is_guarded(first, theirs, &their_locks), is_guarded(second, also, &their_locks)) {
-            (true, true) => true,
-            (true, false) => is_guarded_there(second, also) && !is_copied(self.whole, summary, theirs, also),
-            (false, true) => is_guarded_there(first, theirs) && !is_copied(self.whole, summary, theirs, also),
-            (false, false) => false,
-        };
-        if !is_one_with {
+        if !is_guarded(first, theirs) || !is_guarded(second, also) {
             return false;
         }
         let always = locks(self.summary, around);
@@ -474,23 +463,6 @@ pub(super) fn is_known(name: &Name) -> bool {
 }
 
 /// Whether one of these locks, held at the one access, keeps out who holds one of those at the other.
-/// Whether a method keeps in the one variable what it reads from the other one: a copy may be older than what it is of.
-fn is_copied(whole: &Whole<'_>, summary: &Summary, first: &Access, second: &Access) -> bool {
-    let variable = |access: &Access| Variable::of(whole.program, access);
-    let goes_into = |from: &Access, to: &Access| {
-        summary.accesses.iter().any(|write| {
-            let is_from = |root: &Root| match root {
-                Root::Access(read) => variable(&summary.accesses[read.index()]) == variable(from),
-                Root::Parameter(_) => false,
-            };
-            write.is_write
-                && variable(write) == variable(to)
-                && write.value.iter().any(|influence| is_from(&influence.root))
-        })
-    };
-    goes_into(first, second) || goes_into(second, first)
-}
-
 pub(super) fn are_exclusive(own: &Access, own_locks: &[HeldLock], their: &Access, their_locks: &[HeldLock]) -> bool {
     let relations = |access: &Access, held: &[HeldLock]| -> Vec<Relation> {
         held.iter().flat_map(|lock| Relation::all_of(access, lock)).collect()

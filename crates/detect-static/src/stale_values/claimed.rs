@@ -4,10 +4,10 @@
 //!
 //! Misses: positions that are counted, for which see `drawn.rs`, and those of lists whose elements move.
 
+use program::Variable;
 use program::model::State;
 use program::outline::Member;
 use program::summary::{Access, AccessId, Root, Spot};
-use program::Variable;
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale};

@@ -154,7 +154,9 @@ impl<'t> Telling<'t> {
         };
         let fix = if stale.how == Use::Left {
             match is_one_lock {
-                true => format!("do (4) in the section of (1), when nothing is left, or look at `{seen}` again after (4)"),
+                true => {
+                    format!("do (4) in the section of (1), when nothing is left, or look at `{seen}` again after (4)")
+                }
                 false => format!("look at `{seen}` again after (4), and go on if there is something"),
             }
         } else if stale.how == Use::Found {

@@ -9,9 +9,9 @@
 //! `if (!barred.contains(one)) inside.add(one);`, or `members.remove(one); inside.remove(one);` beside
 //! `if (members.contains(one)) inside.add(one);`.
 
-use program::model::State;
 use location::MethodName;
 use program::ir::CallKind;
+use program::model::State;
 use program::outline::{Action, Argument, EventId, Member, Name, Origin, Outline, Source, Start};
 use program::summary::{Access, AccessId, Spot};
 use program::{MethodId, Place, Variable, Whole};

@@ -79,7 +79,9 @@ impl Looking<'_> {
     /// Flags that are taken down in another section than the one that has found nothing left.
     pub(super) fn stranded(&self, left: &Left) -> Vec<Stale> {
         let mut found = Vec::new();
-        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| !left.is_empty()) else { return found };
+        let Some(outline) = self.whole.summaries.outline(self.method).filter(|_| !left.is_empty()) else {
+            return found;
+        };
         for (index, write) in self.summary.accesses.iter().enumerate() {
             if !write.is_write || !is_mark(write) || self.moves(write, None) != Some(Move::Down) {
                 continue;
