@@ -121,7 +121,7 @@ impl Finder<'_> {
             }
             Yielded::New(constructor) => {
                 match self.run_of(constructor.class, wanted) {
-                    Some(run) => found.runs.push(Run { method: run, object: None, lambda: None }),
+                    Some(run) => found.runs.push(Run { method: run, object: None, lambda: None, thread: None }),
                     None if self.library.model(constructor).is_some_and(|model| model.wraps.is_some()) => {
                         self.elements(method, &receiver.objects, wanted, found, depth);
                     }

@@ -28,6 +28,16 @@ pub(crate) struct Run {
     pub(crate) object: Option<(MethodId, u32)>,
     /// Where a lambda was made.
     pub(crate) lambda: Option<At>,
+    /// Where the thread was made that runs it, if it is one that is started itself.
+    pub(crate) thread: Option<MadeThread>,
+}
+
+/// Code that makes a thread. However often the thread is started, it runs once.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) struct MadeThread {
+    pub(crate) method: MethodId,
+    pub(crate) event: EventId,
+    pub(crate) in_loop: bool,
 }
 
 /// Steps from an object back to where it comes from.
@@ -302,7 +312,7 @@ impl<'f> Finder<'f> {
 
     fn lambda(&self, at: At, method: MethodName, found: &mut Found) {
         let Some(target) = self.calls.hierarchy.resolve_name(self.program, method) else { return };
-        let run = |method| Run { method, object: None, lambda: Some(at) };
+        let run = |method| Run { method, object: None, lambda: Some(at), thread: None };
         if is_checked_code(self.program, target) {
             found.runs.push(run(target));
         } else {
@@ -322,19 +332,29 @@ impl<'f> Finder<'f> {
         found: &mut Found,
         depth: usize,
     ) {
+        let outline = self.outline(method);
+        let constructors = outline.into_iter().flat_map(|outline| &outline.events).enumerate().filter(|(_, event)| {
+            matches!(&event.action, Action::Call { method: called, arguments, .. }
+                if self.program.names.text(called.name) == "<init>"
+                    && arguments.first().is_some_and(|first| makes(&first.objects, register)))
+        });
+        let is_thread = self.program.is_subtype(class, self.program.names.class("java/lang/Thread"));
+        let thread = |(index, event): (usize, &Event)| {
+            let event = MadeThread { method, event: EventId(index as u32), in_loop: event.in_loop };
+            is_thread.then_some(event)
+        };
         if let Some(run) = self.run_of(class, wanted) {
-            found.runs.push(Run { method: run, object: Some((method, register)), lambda: None });
+            let thread = constructors.clone().next().and_then(thread);
+            found.runs.push(Run { method: run, object: Some((method, register)), lambda: None, thread });
             return;
         }
-        // A thread that is given what it runs.
-        let Some(outline) = self.outline(method) else { return };
-        for event in &outline.events {
+        // A thread that is given what it runs, which others may be given, too.
+        let outer = found;
+        let mut inner = Found::default();
+        let found = &mut inner;
+        for (index, event) in constructors {
             let Action::Call { method: called, arguments, .. } = &event.action else { continue };
-            let is_constructor = self.program.names.text(called.name) == "<init>"
-                && arguments.first().is_some_and(|first| makes(&first.objects, register));
-            if !is_constructor {
-                continue;
-            }
+            let known = found.runs.len();
             if let Some(wrapped) = self.wrapped(*called, arguments) {
                 self.values(method, &wrapped.objects, wanted, found, depth);
             }
@@ -354,7 +374,12 @@ impl<'f> Finder<'f> {
                     }
                 }
             }
+            for run in &mut found.runs[known..] {
+                run.thread = thread((index, event));
+            }
         }
+        outer.is_open |= inner.is_open;
+        outer.runs.append(&mut inner.runs);
     }
 
     /// What a constructor's object runs when it is started.
@@ -398,7 +423,7 @@ impl<'f> Finder<'f> {
         runs.sort_unstable();
         runs.dedup();
         if runs.len() <= MAX_CLASSES {
-            found.runs.extend(runs.into_iter().map(|method| Run { method, object: None, lambda: None }));
+            found.runs.extend(runs.into_iter().map(|method| Run { method, object: None, lambda: None, thread: None }));
         }
     }
 

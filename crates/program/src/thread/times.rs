@@ -6,7 +6,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::order::Orders;
 use super::reach::{Graph, Rows};
 use super::site::{Serial, Site};
-use super::task::Finder;
+use super::task::{Finder, MadeThread};
 use super::{Entry, EntryId, EntryKind, Many};
 use crate::class::MethodId;
 use crate::model::Times;
@@ -32,11 +32,13 @@ impl Repeats {
             Some(Serial::Executor(at)) => Some(at.method),
             _ => None,
         });
-        let tasks = sites.iter().flat_map(|site| site.runs.iter().filter_map(|run| Some(run.object?.0)));
+        let runs = || sites.iter().flat_map(|site| &site.runs);
+        let tasks = runs().filter_map(|run| Some(run.object?.0));
+        let threads = runs().filter_map(|run| Some(run.thread?.method));
         let mut relevant = vec![false; finder.program.known_method_count()];
         let mut order = Vec::new();
         let mut pending: Vec<MethodId> =
-            sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).collect();
+            sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).chain(threads).collect();
         while let Some(method) = pending.pop() {
             if !std::mem::replace(&mut relevant[method.index()], true) {
                 order.push(method);
@@ -203,6 +205,11 @@ fn decide(
     if entries[index].sites.iter().all(serial) {
         return None;
     }
+    if let Some(threads) = made_threads(&entries[index], sites, own)
+        && is_made_once(entries, index, &threads, rows, repeats)
+    {
+        return None;
+    }
     if own.iter().any(|site| sites[*site].times == Times::ManyAtOnce) {
         return Some(Many::AtOnce);
     }
@@ -216,16 +223,46 @@ fn decide(
     if two {
         return Some(Many::TwoSites);
     }
-    let is_repeated = own.iter().any(|site| {
-        let owners = owners(site);
-        let is_shared = owners.iter().enumerate().any(|(at, first)| {
-            owners[at + 1..].iter().any(|second| !are_programs_apart(entries, &[*first], &[*second]))
-        });
-        is_shared
-            || repeats.contains(sites[*site].at.method)
-            || owners.iter().any(|owner| owner.index() != index && entries[owner.index()].many.is_some())
-    });
+    let is_repeated = own.iter().any(|site| is_repeated(entries, index, sites[*site].at.method, rows, repeats));
     is_repeated.then_some(Many::StarterRepeats)
+}
+
+/// Where the threads are made that run an entry, if all of them are known.
+fn made_threads(entry: &Entry, sites: &[Site], own: &[usize]) -> Option<Vec<MadeThread>> {
+    let mut threads = Vec::new();
+    for site in own.iter().map(|site| &sites[*site]) {
+        if site.kind != EntryKind::Thread {
+            return None;
+        }
+        for run in site.runs.iter().filter(|run| Some(run.method) == entry.method) {
+            threads.push(run.thread?);
+        }
+    }
+    threads.sort_unstable();
+    threads.dedup();
+    (!threads.is_empty()).then_some(threads)
+}
+
+/// Whether there is only ever one of these threads, which runs once, wherever it is started.
+fn is_made_once(entries: &[Entry], index: usize, threads: &[MadeThread], rows: &Rows, repeats: &Repeats) -> bool {
+    let owners = |thread: &MadeThread| rows.of(thread.method);
+    let two = threads.iter().enumerate().any(|(at, first)| {
+        threads[at + 1..].iter().any(|second| !are_programs_apart(entries, owners(first), owners(second)))
+    });
+    let is_repeated = |thread: &MadeThread| is_repeated(entries, index, thread.method, rows, repeats);
+    !two && !threads.iter().any(|thread| thread.in_loop || is_repeated(thread))
+}
+
+/// Whether a method that makes or starts what runs an entry runs more than once.
+fn is_repeated(entries: &[Entry], index: usize, method: MethodId, rows: &Rows, repeats: &Repeats) -> bool {
+    let owners = rows.of(method);
+    let is_shared = owners
+        .iter()
+        .enumerate()
+        .any(|(at, first)| owners[at + 1..].iter().any(|second| !are_programs_apart(entries, &[*first], &[*second])));
+    is_shared
+        || repeats.contains(method)
+        || owners.iter().any(|owner| owner.index() != index && entries[owner.index()].many.is_some())
 }
 
 /// Takes back what the order of starts and joins rules out: each is over before the next one starts. Tells of which entries.
