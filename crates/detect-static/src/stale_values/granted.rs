@@ -50,8 +50,9 @@ impl Looking<'_> {
     /// thread, and by no other, before it is given back or goes anywhere else.
     pub(super) fn is_taken_before(&self, stale: &Stale, write: &Access) -> bool {
         let read = self.access(stale.read);
+        let is_of_key = |taking: &Access| taking.keys.iter().any(|key| read.keys.contains(key));
         matches!(stale.how, Use::Written | Use::Decides)
-            && (stale.variable != stale.written || self.way_of(write) == Some(Way::Up))
+            && (stale.variable != stale.written || self.way_of(write) == Some(Way::Up) || self.adds_one(write))
             && self.summary.accesses.iter().any(|taking| {
                 taking.is_write
                     && taking.is_removal
@@ -59,7 +60,7 @@ impl Looking<'_> {
                     && taking.event != write.event
                     && taking.base.same(&read.base)
                     && self.variable(taking) == Some(stale.variable)
-                    && comes_from(&taking.address, stale.read)
+                    && (comes_from(&taking.address, stale.read) || read.is_keyed && is_of_key(taking))
                     && self.is_granted_by(taking, write.event)
             })
     }
@@ -107,6 +108,7 @@ impl Looking<'_> {
         let Ok(Some(body)) = self.whole.program.body(method) else { return None };
         let returned = returned(&body);
         let is_answer = |result| {
+            let result = body.without_casts(result);
             matches!(body.op(result), Op::Call { .. })
                 && body.instruction(result).pc == outline.events[event.index()].pc
         };

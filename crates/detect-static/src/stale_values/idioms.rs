@@ -199,6 +199,8 @@ impl Looking<'_> {
                 && (comes_from(&access.control, stale.read)
                     || comes_from(&access.value, stale.read)
                     || access.event == read.event && (!is_field(access) || self.is_step(access)))
+                // What was taken on a way that ends with it is not what others go by.
+                && self.may_come_before(access, write)
         });
         match stale.how {
             Use::Decides if self.is_claimed(stale) || self.is_undone(stale, write) => true,
@@ -253,6 +255,7 @@ impl Looking<'_> {
                 change.is_write
                     && change.held.contains(stale.first)
                     && comes_from(&change.control, stale.read)
+                    && self.may_come_before(change, self.access(stale.write))
                     && self
                         .variable(change)
                         .is_some_and(|variable| variable != stale.variable && asked(change, variable))
@@ -282,6 +285,7 @@ impl Looking<'_> {
         self.summary.accesses.iter().any(|change| {
             change.is_write
                 && change.event != write.event
+                && self.may_come_before(change, write)
                 && (change.event == read.event || !change.held.intersection(read.held).is_empty())
                 && [&change.control, &change.guards, &change.awaited].into_iter().any(|by| comes_from(by, stale.read))
                 && (goes_on(change) || undoes(change))

@@ -55,6 +55,7 @@ mod stamps;
 mod stepped;
 mod stranded;
 mod strict;
+mod surplus;
 mod swept;
 mod telling;
 mod validated;

@@ -129,7 +129,9 @@ pub(super) fn stale_uses(whole: &Whole<'_>, method: MethodId, elsewhere: &Elsewh
     for stale in found {
         let is_tied = || skewed.contains(&stale) || shut_out.contains(&stale);
         let belong_together = || is_tied() || looking.belong_together(&stale);
+        let (read, write) = (looking.access(stale.read), looking.access(stale.write));
         if !kept.iter().any(|told| is_told(told, &stale))
+            && (read.event == write.event || looking.may_come_before(read, write))
             && (!is_narrow || looking.is_telling(&stale))
             && !is_printed(whole.program, stale.written)
             && looking.is_wrong(&stale, belong_together)

@@ -69,7 +69,7 @@ impl Looking<'_> {
                 && write.value.iter().any(|influence| self.is_fresh(influence, stale.variable, write))
                 && write.value.iter().all(is_now);
             if follows
-                || looks_again && !self.is_one_of_many(stale, write)
+                || looks_again && !self.is_one_of_many(stale, write) && !self.is_surplus(stale, write)
                 || answers
                 || looks_at_itself
                 || self.is_hint(stale, write)
