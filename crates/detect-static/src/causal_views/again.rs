@@ -11,6 +11,7 @@ use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::glanced::is_glance;
 use super::rules::{Asking, Kind, Torn, is_known};
 use super::stale;
 use super::views::{Item, Joint, common};
@@ -22,17 +23,13 @@ const MAX_DOUBLE: usize = 8;
 /// More reads of one object behind a reference than this are not asked.
 const MAX_PARTS: usize = 4;
 
-/// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees. A volatile field of an
-/// object is looked at twice with no lock around: what it refers to may be replaced when nobody looks, as at the beginning.
+/// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees. Volatile fields are
+/// looked at with no lock around: what they refer to may be replaced when nobody looks, as at the beginning.
 /// Or the second of two writes is decided by a look of its own: it is another step, not the other half of the first. In
 /// large programs most of what is read or written in two sections goes together for nobody who calls.
 pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> bool {
     let Some(summary) = whole.summaries.summary(method) else { return false };
     let (first, second) = (&summary.accesses[torn.first.index()], &summary.accesses[torn.second.index()]);
-    let is_glance = |access: &Access| {
-        matches!(access.member, Member::Field(_))
-            && access.held.iter().all(|section| summary.sections[section].kind == LockKind::Own)
-    };
     let is_looked_at = |influence: &Influence| match influence.root {
         Root::Access(read) => {
             let read = &summary.accesses[read.index()];
@@ -41,10 +38,11 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, torn: &Torn) -> bool 
         Root::Parameter(_) => false,
     };
     let is_little = match torn.kind {
+        // What there is one of is there for all threads, and an atomic is made for them.
         Kind::Read => {
-            is_glance(first)
-                && is_glance(second)
-                && Variable::of(whole.program, first) == Variable::of(whole.program, second)
+            let is_one = Variable::of(whole.program, first) == Variable::of(whole.program, second);
+            let is_it = |access: &Access| !is_one || matches!(access.member, Member::Field(_));
+            [first, second].into_iter().all(|access| is_it(access) && is_glance(summary, access))
         }
         Kind::Write => second.control.iter().any(is_looked_at),
     };

@@ -26,6 +26,7 @@ mod elsewhere;
 mod evicted;
 mod explain;
 mod follow;
+mod glanced;
 mod handed_on;
 mod moved;
 mod one_run;

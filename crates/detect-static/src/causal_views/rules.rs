@@ -145,7 +145,9 @@ impl Asking<'_> {
         if !self.are_apart(kind, first, second) || kind == Kind::Write && self.is_changed_by_one(first, second) {
             return None;
         }
-        let others: Vec<&Joint> = others.iter().filter(|other| self.may_interfere(a, b, other)).collect();
+        let is_between =
+            |other: &&Joint| self.may_interfere(a, b, other) || kind == Kind::Read && self.are_glanced_at(a, b, other);
+        let others: Vec<&Joint> = others.iter().filter(is_between).collect();
         let torn = |other: &Joint, met: Met| Torn { kind, first: first.0, second: second.0, other: *other, met };
         let found = match kind {
             Kind::Read => {

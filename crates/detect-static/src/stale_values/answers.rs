@@ -6,7 +6,7 @@ use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline
 use program::summary::{Access, Root};
 
 use super::idioms::comes_from;
-use super::rules::{Looking, Stale};
+use super::rules::{Looking, Stale, Use};
 use crate::gone::is_missed_by_callers;
 
 impl Looking<'_> {
@@ -52,6 +52,40 @@ impl Looking<'_> {
             }
             Root::Parameter(_) => false,
         })
+    }
+
+    /// `if (used == FULL) { block++; used = 0; } return used++;`: the section of the write has asked anew, and has set right
+    /// what it found, before it counts on.
+    pub(super) fn is_set_right_before(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let block_of = |event: EventId| outline.events[event.index()].block as usize;
+        let is_before = |asked: EventId| match block_of(asked) == block_of(write.event) {
+            true => asked < write.event,
+            false => outline.follows_surely(asked)[block_of(write.event)],
+        };
+        let sets_right = |change: &Access| {
+            change.control.iter().any(|influence| match influence.root {
+                Root::Access(asked) => {
+                    let asked_of = self.access(asked);
+                    asked != stale.read
+                        && asked_of.held.contains(stale.second)
+                        && self.is_fresh(influence, stale.variable, change)
+                        && is_before(asked_of.event)
+                }
+                Root::Parameter(_) => false,
+            })
+        };
+        stale.how == Use::Decides
+            && stale.variable == stale.written
+            && self.is_relative(stale, write)
+            && self.summary.accesses.iter().any(|change| {
+                change.is_write
+                    && change.held.contains(stale.second)
+                    && write.held.contains(stale.second)
+                    && change.event < write.event
+                    && self.variable(change) == Some(stale.variable)
+                    && sets_right(change)
+            })
     }
 
     /// `if (free() < party.size()) return false; for (Player player : party) seat(player);`: each step looks for itself, and was

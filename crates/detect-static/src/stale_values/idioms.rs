@@ -23,6 +23,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_used_up(stale, write)
         || looking.is_lasting_key(stale, write)
         || looking.is_asked_twice(stale, write)
+        || looking.is_set_right_before(stale, write)
         || looking.is_computed_again(stale, write)
         || looking.is_emptied_either_way(stale, write)
         || looking.is_drained(stale, write)
@@ -285,7 +286,7 @@ impl Looking<'_> {
         self.summary.accesses.iter().any(|change| {
             change.is_write
                 && change.event != write.event
-                && self.may_come_before(change, write)
+                && (self.may_come_before(change, write) || !change.held.intersection(write.held).is_empty())
                 && (change.event == read.event || !change.held.intersection(read.held).is_empty())
                 && [&change.control, &change.guards, &change.awaited].into_iter().any(|by| comes_from(by, stale.read))
                 && (goes_on(change) || undoes(change))
