@@ -58,6 +58,7 @@ pub(crate) fn enclose(program: &Program, outline: &mut Outline) {
         lock: Name::start(Start::Class(program.names.class(ATOMIC))),
         objects: Objects::default(),
         keys: Default::default(),
+        told: Default::default(),
         kind: LockKind::Monitor,
         mode: Mode::Exclusive,
         is_method: true,

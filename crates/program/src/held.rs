@@ -245,6 +245,9 @@ fn chosen_among(outline: &Outline, section: &OutlineSection) -> SmallVec<[Name; 
         }),
         Object::Int(_) | Object::Unknown => None,
     };
+    if !section.told.is_empty() {
+        return section.told.clone();
+    }
     if section.objects.len() < 2 {
         return SmallVec::new();
     }

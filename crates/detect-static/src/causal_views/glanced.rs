@@ -3,7 +3,7 @@
 
 use program::model::State;
 use program::outline::Member;
-use program::summary::{Access, Summary};
+use program::summary::{Access, Summary, SummarySection};
 use program::{LockKind, Mode, Variable};
 
 use super::rules::Asking;
@@ -33,9 +33,11 @@ impl Asking<'_> {
     }
 }
 
-/// Whether a volatile field or an atomic is touched with no lock around.
+/// Whether a volatile field or an atomic is touched with no lock around. To read without a lock and to ask afterwards whether
+/// somebody has written keeps nobody out either.
 pub(super) fn is_glance(summary: &Summary, access: &Access) -> bool {
+    let is_none = |section: &SummarySection| section.kind == LockKind::Own || section.mode == Mode::Optimistic;
     matches!(access.member, Member::Field(_) | Member::Static(_) | Member::State(State::Value))
         && !access.held.is_empty()
-        && access.held.iter().all(|section| summary.sections[section].kind == LockKind::Own)
+        && access.held.iter().all(|section| is_none(&summary.sections[section]))
 }

@@ -243,8 +243,20 @@ impl Asking<'_> {
         let (first_only, second_only) = (a.held.without(around), b.held.without(around));
         !first_only.is_empty()
             && !second_only.is_empty()
+            && !self.is_taken_over(first_only, second_only)
+            && !self.is_taken_over(second_only, first_only)
             && !has(first_only, a, second.1)
             && !has(second_only, b, first.1)
+    }
+
+    /// Whether a lock of the one is taken while the same lock of the other is still held: a write lock becomes a read lock,
+    /// and nobody gets in between.
+    fn is_taken_over(&self, earlier: SectionSet, later: SectionSet) -> bool {
+        let sections = &self.summary.sections;
+        later.iter().any(|later| {
+            let mut open = earlier.intersection(sections[later].inside).iter();
+            open.any(|earlier| sections[earlier].lock.same(&sections[later].lock))
+        })
     }
 
     /// Whether the call that leads to an access comes there in one step, however deep: two steps may be for two objects.

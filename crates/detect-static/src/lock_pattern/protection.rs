@@ -2,7 +2,7 @@
 
 use program::outline::SectionSet;
 use program::summary::Access;
-use program::{HeldLock, Relation, Variable, locks};
+use program::{HeldLock, Relation, Variable, locks, locks_of};
 
 use super::analysis::Witness;
 use super::relation::Relations;
@@ -52,7 +52,11 @@ impl Relations<'_> {
     pub(super) fn held_over(&self, witness: &Witness, sides: &Sides<'_>) -> Vec<HeldLock> {
         let over = |section: usize| sides.summary.sections[section].inside;
         let around = SectionSet(over(sides.first).0 & over(sides.second).0);
-        let mut held = self.cover().also_named(witness.pair.method, locks(sides.summary, around));
+        let named = match self.summaries.outline(witness.pair.method) {
+            Some(outline) => locks_of(sides.summary, outline, around),
+            None => locks(sides.summary, around),
+        };
+        let mut held = self.cover().also_named(witness.pair.method, named);
         held.extend(self.cover().held_by_callers(witness.pair.method));
         held.extend(self.held_on_the_way(witness));
         held

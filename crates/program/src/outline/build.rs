@@ -189,6 +189,7 @@ impl<'b> Building<'b> {
                 Root::Value(root) => objects(places, root),
                 _ => section.objects.first().map(|object| objects(places, *object)).unwrap_or_default(),
             },
+            told: self.told_on_ways(section, places),
             keys: match section.lock.steps.last() {
                 Some(Step::Element(key)) => self.keys(*key, places),
                 _ => SmallVec::new(),
@@ -205,7 +206,7 @@ impl<'b> Building<'b> {
         }
     }
 
-    fn name(&self, path: &Path, places: &Places<'_>) -> Name {
+    pub(super) fn name(&self, path: &Path, places: &Places<'_>) -> Name {
         if let Root::Value(phi) = path.root
             && matches!(self.body.op(phi), Op::Phi(_))
             && let Some(load) =

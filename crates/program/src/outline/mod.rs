@@ -17,6 +17,7 @@ mod meeting;
 mod objects;
 mod order;
 mod shared;
+mod told;
 mod waits;
 
 use classfile::CallKind;
@@ -261,6 +262,8 @@ pub struct OutlineSection {
     pub lock: Name,
     /// What the object that the lock's name starts with may be, where paths meet.
     pub objects: Objects,
+    /// The names that the lock may have where paths meet, if getters tell it on all of them.
+    pub told: SmallVec<[Name; 2]>,
     /// Of a lock of which there is one for each key: the keys that it may be for, if one of several. What is chosen among
     /// the same keys in another way has them in another order.
     pub keys: SmallVec<[Key; 2]>,

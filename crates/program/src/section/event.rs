@@ -213,7 +213,7 @@ fn gotten(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: 
 }
 
 /// The path of a lock that a getter has told.
-fn told(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Option<Path> {
+pub(crate) fn told(body: &Body, program: &Program, paths: &Paths<'_>, object: Value, at: Value) -> Option<Path> {
     let Op::Call { method, arguments, .. } = *body.op(body.without_casts(object)) else { return None };
     let lock = program.getters.get(program, method)?;
     Some(lock.in_caller(program, body, paths, body.operands(arguments), at))

@@ -14,6 +14,7 @@ use crate::Program;
 use crate::ir::{BlockId, Body, Instruction, Op, Value};
 use crate::lock::{LockKind, Mode};
 use crate::path::{Path, Paths, Root};
+pub(crate) use event::told;
 use event::{Event, Exit};
 use flow::State;
 
