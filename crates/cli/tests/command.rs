@@ -282,6 +282,12 @@ fn what_is_known_comes_from_the_model_a_jdk_and_a_class_path() {
         serde_json::from_str(&run(&[&["--format".as_ref(), "json".as_ref()], words].concat())).unwrap()
     };
     assert_eq!(json(&[])["inputs"]["jdk"], "embedded 17");
+    let missing = &json(&[])["inputs"]["missing"];
+    assert_eq!(missing["names"].as_array().unwrap().len(), missing["count"].as_u64().unwrap() as usize);
+    assert_ne!(missing["count"], 0);
+    let in_one_line = |name: &serde_json::Value| told.contains(name.as_str().unwrap());
+    assert!(missing["names"].as_array().unwrap().iter().take(3).all(in_one_line), "{missing} and {told}");
+    assert_eq!(json(&["--classpath".as_ref(), &classes])["inputs"]["missing"]["count"], 0);
     let version = json(&["--jdk".as_ref(), &home])["inputs"]["jdk"].as_str().unwrap().to_owned();
     assert!(version.starts_with("JDK "), "{version}");
     let show = fissure().args(["show", "--classpath"]).args([&classes, Path::new("<init>"), &alone]).output().unwrap();

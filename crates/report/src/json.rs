@@ -22,6 +22,7 @@ pub(crate) fn render(report: &Report<'_>) -> String {
                 .map(|skipped| Skipped { path: &skipped.path, reason: &skipped.reason })
                 .collect(),
             jdk: report.inputs.jdk.as_deref(),
+            missing: Missing { count: report.inputs.missing.len(), names: &report.inputs.missing },
         },
         run: report.run.as_ref().map(run),
         baseline: report
@@ -60,6 +61,14 @@ struct Inputs<'a> {
     methods: usize,
     skipped: Vec<Skipped<'a>>,
     jdk: Option<&'a str>,
+    missing: Missing<'a>,
+}
+
+/// Classes that are named and not known: all of them.
+#[derive(Serialize)]
+struct Missing<'a> {
+    count: usize,
+    names: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -207,6 +216,7 @@ mod tests {
         let findings = [samples::lost_update()];
         let mut report = samples::report(&findings);
         report.inputs.jdk = Some("embedded 17".to_owned());
+        report.inputs.missing = vec!["javax.money.Money".to_owned(), "org.bank.Teller".to_owned()];
         let expected = r#"{
   "schema": "fissure/1",
   "tool": {
@@ -222,7 +232,14 @@ mod tests {
         "reason": "ends too early"
       }
     ],
-    "jdk": "embedded 17"
+    "jdk": "embedded 17",
+    "missing": {
+      "count": 2,
+      "names": [
+        "javax.money.Money",
+        "org.bank.Teller"
+      ]
+    }
   },
   "findings": [
     {

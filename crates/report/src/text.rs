@@ -105,7 +105,12 @@ fn write_missing(out: &mut String, missing: &[String]) {
         n if n <= MISSING_SHOWN => {
             push_line(out, format_args!("hint: {n} classes are not known, {examples}: {tell} they are"));
         }
-        n => push_line(out, format_args!("hint: {n} classes are not known, e.g. {examples}: {tell} they are")),
+        n => push_line(
+            out,
+            format_args!(
+                "hint: {n} classes are not known, e.g. {examples}: {tell} they are, `--format json` lists all"
+            ),
+        ),
     }
 }
 

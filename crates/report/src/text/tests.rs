@@ -268,7 +268,9 @@ fn missing_classes_are_counted_and_some_are_named() {
         told(&["a.B", "c.D"])
             .starts_with("hint: 2 classes are not known, a.B, c.D: `--classpath` tells where they are")
     );
-    assert!(told(&["a", "b", "c", "d"]).starts_with("hint: 4 classes are not known, e.g. a, b, c: `--classpath`"));
+    assert!(told(&["a", "b", "c", "d"]).starts_with(
+        "hint: 4 classes are not known, e.g. a, b, c: `--classpath` tells where they are, `--format json` lists all\n"
+    ));
 }
 
 #[test]
