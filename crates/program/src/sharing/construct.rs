@@ -1,5 +1,6 @@
 //! Writes that happen while an object is made, before others can know it.
 
+use location::MethodName;
 use rustc_hash::FxHashSet;
 
 use super::{FieldAccess, Sharings};
@@ -7,7 +8,7 @@ use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object, Origin, Outline, Start};
 use crate::outlines::Outlines;
-use crate::thread::{At, Threads};
+use crate::thread::{At, Threads, is_static};
 
 /// Calls deeper than this are taken to let the object out.
 const MAX_DEPTH: usize = 6;
@@ -111,23 +112,59 @@ impl<'m> Making<'m> {
             })
     }
 
-    /// The calls of one method of a class in the code of another one; none if it is also made a function there, which may
+    /// The calls of one method of a class in the code of another one; none if it is also made a function there that may
     /// run at any time.
     fn calls_it(&self, caller: MethodId, method: MethodId) -> Option<Vec<(EventId, &'m [Argument])>> {
         let name = self.program.method_name(method);
+        let outline = self.outline(caller)?;
         let mut found = Vec::new();
-        for (index, event) in self.outline(caller)?.events.iter().enumerate() {
+        for (index, event) in outline.events.iter().enumerate() {
             match &event.action {
                 Action::Call { method: called, arguments, .. }
                     if called.name == name.name && called.descriptor == name.descriptor =>
                 {
                     found.push((EventId(index as u32), arguments.as_slice()));
                 }
-                Action::Lambda { method: made, .. } if *made == name => return None,
+                Action::Lambda { method: made, arguments, .. } if *made == name => {
+                    found.push((self.run_in_place(outline, EventId(index as u32))?, arguments.as_slice()));
+                }
                 _ => {}
             }
         }
         Some(found)
+    }
+
+    /// The last of the library's calls that run a function before they return, if nothing else is done with it.
+    fn run_in_place(&self, outline: &Outline, made: EventId) -> Option<EventId> {
+        let is_it = |argument: &Argument| argument.objects.contains(&Object::Event(made));
+        let mut run = None;
+        for (index, event) in outline.events.iter().enumerate() {
+            match &event.action {
+                Action::Call { method, arguments, .. } if arguments.iter().any(is_it) => {
+                    let given = arguments.iter().enumerate().filter(|(_, argument)| is_it(argument));
+                    if !given.map(|(at, _)| at).all(|at| self.runs_now(*method, arguments, at)) {
+                        return None;
+                    }
+                    run = Some(EventId(index as u32));
+                }
+                Action::Write { stored, .. } if is_it(stored) => return None,
+                Action::Lambda { arguments, .. } if arguments.iter().any(is_it) => return None,
+                _ => {}
+            }
+        }
+        run.filter(|_| !outline.returned.contains(&Object::Event(made)))
+    }
+
+    /// Whether a call of the library runs the function at this position before it returns. What is given to a stream runs
+    /// when somebody asks for the result.
+    fn runs_now(&self, method: MethodName, arguments: &[Argument], at: usize) -> bool {
+        let skip = usize::from(!is_static(self.program, method, arguments));
+        let model = self.threads.library.model(method);
+        let is_late = self.program.names.text(method.descriptor).contains(")Ljava/util/stream/");
+        model.is_some_and(|model| {
+            let index = at.checked_sub(skip).and_then(|index| u8::try_from(index).ok());
+            model.starts.is_none() && !is_late && index.is_some_and(|index| model.runs.contains(index))
+        })
     }
 
     /// Whether `this` is known to nobody else as long as the method runs.
@@ -191,7 +228,8 @@ impl<'m> Making<'m> {
                     }
                     if let Some(model) = self.threads.library.model(*method) {
                         let is_put = index > 0 && model.access.writes() && !is_own(&arguments[0].name);
-                        if model.starts.is_some() || is_put {
+                        let mut is_let_out = || self.function_leaks(outline, argument, position, seen, depth);
+                        if model.starts.is_some() || is_put || is_let_out() {
                             return true;
                         }
                         continue;
@@ -212,6 +250,32 @@ impl<'m> Making<'m> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a function that has captured what is given for a parameter may let it out.
+    fn function_leaks(
+        &self,
+        outline: &Outline,
+        function: &Argument,
+        position: u16,
+        seen: &mut FxHashSet<(MethodId, u16)>,
+        depth: usize,
+    ) -> bool {
+        function.objects.iter().any(|object| {
+            let Object::Event(made) = object else { return false };
+            let Some(Action::Lambda { method, arguments, .. }) =
+                outline.events.get(made.index()).map(|event| &event.action)
+            else {
+                return false;
+            };
+            let body = self.calls.hierarchy.resolve_name(self.program, *method);
+            // A constructor is given the new object first.
+            let skip = usize::from(method.name == self.program.roots.constructor);
+            arguments.iter().enumerate().filter(|(_, captured)| holds(outline, captured, position, 4)).any(|(at, _)| {
+                let leaks = |depth| body.is_some_and(|body| self.leaks(body, (at + skip) as u16, seen, depth));
+                depth.checked_sub(1).is_none_or(leaks)
+            })
+        })
     }
 
     /// Whether an object that a method makes is known to nobody else at one of its events.

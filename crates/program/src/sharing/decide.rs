@@ -129,11 +129,29 @@ impl Sharings<'_> {
                 return Sharing::OwnTask(entry);
             }
         }
-        let conflict = writers.iter().find_map(|writer| {
-            let other = all.iter().find(|other| self.threads.overlap(*writer, **other))?;
-            Some(Overlap { first: *writer, second: *other })
+        let overlaps = || {
+            let pairs = writers.iter().flat_map(|writer| all.iter().map(move |other| (*writer, *other)));
+            pairs.filter(|(writer, other)| self.threads.overlap(*writer, *other))
+        };
+        let is_unseen = |entry: EntryId| strangers.contains(&entry);
+        let is_in_order = |process: EntryId, own: &[FieldAccess], other: EntryId| {
+            !is_unseen(process) && !is_unseen(other) && self.are_in_order(process, own, other)
+        };
+        let conflict = overlaps().find(|(writer, other)| {
+            writer == other || !is_in_order(*writer, &writes, *other) && !is_in_order(*other, accesses, *writer)
         });
-        let Some(conflict) = conflict else { return Sharing::NeverAtOnce };
+        let Some((first, second)) = conflict else {
+            let is_around = |process: EntryId| {
+                overlaps().all(|(writer, other)| match (writer == process, other == process) {
+                    (true, _) => is_in_order(process, accesses, other),
+                    (_, true) => is_in_order(process, accesses, writer),
+                    _ => false,
+                })
+            };
+            let around = all.iter().copied().find(|process| overlaps().next().is_some() && is_around(*process));
+            return around.map_or(Sharing::NeverAtOnce, Sharing::TouchedBeforeStart);
+        };
+        let conflict = Overlap { first, second };
         if !is_static && let Some(holder) = self.owner(class) {
             return Sharing::OwnedBy(holder);
         }
@@ -155,5 +173,12 @@ impl Sharings<'_> {
                 .all(|other| self.threads.ordered(self.outlines, *process, write.at, *other).is_some())
         });
         is_ordered.then_some(*process)
+    }
+
+    /// Whether each of these accesses, where one process makes it, comes before all processes of another entry start or
+    /// after they are over.
+    fn are_in_order(self, process: EntryId, accesses: &[FieldAccess], other: EntryId) -> bool {
+        let mut own = accesses.iter().filter(|access| self.threads.of_method(access.at.method).contains(&process));
+        own.all(|access| self.threads.ordered(self.outlines, process, access.at, other).is_some())
     }
 }

@@ -50,7 +50,9 @@ pub enum Sharing {
     Confined,
     /// This process writes it, and only before it starts the others that read it, or after it has waited for them.
     WrittenBeforeStart(EntryId),
-    /// No two of the processes that touch it run at the same time.
+    /// The same of all that this process does with it, while one of the others writes it as well.
+    TouchedBeforeStart(EntryId),
+    /// No two of the processes that touch it do so at the same time.
     NeverAtOnce,
     /// One process alone writes it; others read it.
     SingleWriter(EntryId),
@@ -225,7 +227,13 @@ pub fn describe(program: &Program, threads: &Threads, sharing: Sharing) -> Strin
                 name(entry)
             )
         }
-        Sharing::NeverAtOnce => "ordered: those who touch it never run at the same time".to_owned(),
+        Sharing::TouchedBeforeStart(entry) => {
+            format!(
+                "ordered: {} touches it only before it starts the others or after it has waited for them",
+                name(entry)
+            )
+        }
+        Sharing::NeverAtOnce => "ordered: those who touch it never do so at the same time".to_owned(),
         Sharing::SingleWriter(entry) => format!("written by {} alone, read by others", name(entry)),
         Sharing::OwnedBy(field) => {
             format!("owned: its objects are only held by `{}`", program.readable_field(field))
