@@ -1,6 +1,6 @@
 //! One class: its head, its members, and the way to their code.
 
-use location::{ClassName, Names, Symbol, SymbolCell};
+use location::{ClassName, MethodName, Names, Symbol, SymbolCell};
 
 use crate::annotation::{self, Annotation};
 use crate::constant::{Bootstrap, Pool, Symbols};
@@ -103,6 +103,8 @@ pub struct Header {
     pub access: Access,
     pub major_version: u16,
     pub source_file: Option<Symbol>,
+    /// Of a local or anonymous class: the method whose body it stands in.
+    pub enclosing: Option<MethodName>,
     pub annotations: Vec<Annotation>,
     pub fields: Vec<Field>,
     pub methods: Vec<Method>,
@@ -270,6 +272,7 @@ impl<'a> Class<'a> {
             access: self.access,
             major_version: self.major,
             source_file: None,
+            enclosing: None,
             annotations: Vec::new(),
             fields: Vec::with_capacity(self.fields.len()),
             methods: Vec::with_capacity(self.methods.len()),
@@ -278,6 +281,8 @@ impl<'a> Class<'a> {
             let (name, content) = attribute?;
             if name == b"SourceFile" {
                 header.source_file = Some(pool.utf8(Cursor::new(content).u16()?)?);
+            } else if name == b"EnclosingMethod" {
+                header.enclosing = enclosing(content, &pool);
             } else if is_annotations(name) {
                 annotation::read(content, &pool, &mut header.annotations)?;
             }
@@ -362,6 +367,14 @@ fn members<'a>(cursor: &mut Cursor<'a>) -> Result<Vec<Member<'a>>, Error> {
         members.push(Member { access, name, descriptor, attributes: Attributes::read(cursor)? });
     }
     Ok(members)
+}
+
+/// None for a class that stands in an initialiser, or if the attribute is damaged, of which nothing else depends.
+fn enclosing(content: &[u8], pool: &Pool<'_, '_>) -> Option<MethodName> {
+    let mut content = Cursor::new(content);
+    let (class, member) = (content.u16().ok()?, content.u16().ok().filter(|member| *member > 0)?);
+    let (name, descriptor) = pool.name_and_type(member).ok()?;
+    Some(MethodName { class: pool.class(class).ok()?, name, descriptor })
 }
 
 fn is_annotations(attribute: &[u8]) -> bool {

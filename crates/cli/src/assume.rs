@@ -82,7 +82,7 @@ impl Assumed {
             }
             let classes = program.classes().map(|class| program.names.readable_class(program.header(class).name));
             let mut named: Vec<String> = classes.filter(|class| is_named(class, name)).collect();
-            named.extend(methods_named(program, name).into_iter().flat_map(|method| with_lambdas(program, method)));
+            named.extend(with_all_within(program, &methods_named(program, name)));
             if named.is_empty() {
                 assumed.unknown.push(name.clone());
             }
@@ -102,6 +102,7 @@ impl Assumed {
                 }
             }
         }
+        let mut silent = Vec::new();
         for method in program.methods() {
             let annotations = program.annotations_of_method(method);
             for mark in annotations.marks() {
@@ -109,7 +110,7 @@ impl Assumed {
                     Mark::AssumeAtomic => &mut self.atomic,
                     Mark::AssumeMover => &mut self.movers,
                     Mark::NoWarn => {
-                        self.silent.extend(with_lambdas(program, method));
+                        silent.push(method);
                         continue;
                     }
                     _ => continue,
@@ -117,6 +118,7 @@ impl Assumed {
                 methods.insert(method_key(program, method));
             }
         }
+        self.silent.extend(with_all_within(program, &silent));
     }
 
     /// Whether a finding contradicts what is taken for granted, or is not wanted.
@@ -184,10 +186,16 @@ fn method_key(program: &Program, method: MethodId) -> String {
     format!("{}:{}", program.names.readable_method(name), program.names.text(name.descriptor))
 }
 
-/// A method and the lambdas that are made in it: to whoever wrote it, those are a part of it.
-fn with_lambdas(program: &Program, method: MethodId) -> impl Iterator<Item = String> {
-    let lambdas = program.lambdas_of(method).into_iter();
-    std::iter::once(method).chain(lambdas).map(|method| method_key(program, method))
+/// Methods, and the lambdas and classes in their bodies: to whoever wrote them, those are a part of them.
+fn with_all_within(program: &Program, methods: &[MethodId]) -> Vec<String> {
+    if methods.is_empty() {
+        return Vec::new();
+    }
+    let mut all = methods.to_vec();
+    all.extend(methods.iter().flat_map(|method| program.lambdas_of(*method)));
+    let classes = program.classes_within(&all).into_iter();
+    let classes = classes.map(|class| program.names.readable_class(program.header(class).name));
+    all.iter().map(|method| method_key(program, *method)).chain(classes).collect()
 }
 
 /// `pkg.Class.method:descriptor`, as the events of a run name it.

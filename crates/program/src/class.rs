@@ -251,6 +251,28 @@ impl Program {
         found
     }
 
+    /// The accessor by which a class beside comes to a private member, if a compiler made this method as one.
+    pub fn accessor(&self, name: MethodName) -> Option<MethodId> {
+        let is_named = self.names.text(name.name).starts_with("access$");
+        let declared = if is_named { self.declared_method(name) } else { None };
+        declared.filter(|method| self.method(*method).access.is_synthetic())
+    }
+
+    /// The method that an accessor calls, if it is not for a field.
+    pub fn accessed(&self, accessor: MethodName) -> Option<MethodName> {
+        let calls = &self.mentions[self.accessor(accessor)?.index()].calls;
+        calls.first().map(|(_, called)| *called)
+    }
+
+    /// The checked classes, local and anonymous, that stand in the bodies of these methods.
+    pub fn classes_within(&self, methods: &[MethodId]) -> Vec<ClassId> {
+        let is_within = |class: &ClassId| {
+            let enclosing = self.header(*class).enclosing.and_then(|method| self.declared_method(method));
+            enclosing.is_some_and(|method| methods.contains(&method))
+        };
+        self.classes().filter(is_within).collect()
+    }
+
     /// The method that a class declares itself.
     pub fn declared_method(&self, name: MethodName) -> Option<MethodId> {
         let entry = self.entry(self.class(name.class)?);

@@ -131,6 +131,7 @@ impl<'a> Jdk<'a> {
             access,
             major_version: self.major_version,
             source_file: None,
+            enclosing: None,
             annotations: Vec::new(),
             fields,
             methods,
