@@ -54,10 +54,7 @@ impl<'p> Places<'p> {
     /// nothing. Of several calls the first.
     fn call_of_accessor(&self, name: MethodName) -> Option<(MethodName, u32, Option<u32>)> {
         let program = self.whole.program;
-        if !program.names.text(name.name).starts_with("access$") {
-            return None;
-        }
-        let accessor = program.declared_method(name).filter(|method| program.method(*method).access.is_synthetic())?;
+        let accessor = program.accessor(name)?;
         self.whole.calls.callers(accessor).iter().find_map(|caller| {
             let events = &self.whole.summaries.outline(*caller)?.events;
             let is_call = |action: &Action| matches!(action, Action::Call { method, .. } if *method == name);

@@ -81,10 +81,14 @@ impl<'w> Words<'w> {
 
     /// ", in `DeckPlan.freeMetres`", where that is not this method.
     pub(crate) fn inside(&self, access: &Access) -> String {
-        if access.spot.method == self.whole.program.method_name(self.method) {
+        let program = self.whole.program;
+        // What an accessor touches is touched by who calls it, to whoever wrote that.
+        let caller = program.accessor(access.spot.method).and_then(|accessor| self.whole.calls.callers(accessor).first());
+        let method = caller.map_or(access.spot.method, |caller| program.method_name(*caller));
+        if method == program.method_name(self.method) {
             return String::new();
         }
-        format!(", in {}", short(self.whole.program, access.spot.method))
+        format!(", in {}", short(program, method))
     }
 
     /// What another thread holds while it writes: the same lock as this section, another one, or none.
@@ -272,13 +276,16 @@ fn kind_of(operation: &str) -> u8 {
     }
 }
 
-/// "`Crew.run`", or "a lambda of `Crew.run`".
+/// "`Crew.run`", or "a lambda of `Crew.run`"; an accessor is called like what it calls.
 pub(crate) fn short(program: &Program, method: MethodName) -> String {
+    let method = program.accessed(method).unwrap_or(method);
     let class = program.names.readable_class(method.class);
     let class = class.rsplit('.').next().unwrap_or(&class);
     let name = program.names.text(method.name);
-    match name.strip_prefix("lambda$").and_then(|rest| rest.split('$').next()) {
-        Some("static" | "new" | "") => format!("a lambda of `{class}`"),
+    // Of javac, and of Kotlin.
+    let around = name.strip_prefix("lambda$").and_then(|rest| rest.split('$').next());
+    match around.or_else(|| Some(name.split_once("$lambda$")?.0)) {
+        Some("static" | "new" | "" | "_init_") => format!("a lambda of `{class}`"),
         Some(around) => format!("a lambda of `{class}.{around}`"),
         None => format!("`{class}.{name}`"),
     }

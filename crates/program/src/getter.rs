@@ -62,7 +62,7 @@ impl Getters {
 fn returns_part(program: &Program, descriptor: Symbol) -> bool {
     let text = program.names.text(descriptor);
     classfile::split_method(text).is_some_and(|(count, _)| count <= 1)
-        && text.rsplit_once(')').is_some_and(|(_, result)| result.starts_with('L'))
+        && text.rsplit_once(')').is_some_and(|(_, result)| result.starts_with(['L', '[']))
 }
 
 /// What a method yields.

@@ -94,7 +94,7 @@ impl Path {
         };
         for step in &self.steps {
             match step {
-                Step::Field(field) => step_into(&mut text, names.text(field.name), names, *field),
+                Step::Field(field) => step_into(&mut text, names, *field),
                 Step::Constant(index) => text.push_str(&format!("[{index}]")),
                 // The position may be a value that the source has no name for.
                 Step::Element(index) => match body.name(*index) {
@@ -107,17 +107,30 @@ impl Path {
     }
 }
 
-/// Inner classes reach their outer object and captured variables through fields that the source does not have.
-fn step_into(text: &mut String, field: &str, names: &Names, name: FieldName) {
-    if let (true, Some(captured)) = (text == "this", field.strip_prefix("val$")) {
-        *text = captured.to_owned();
-    } else if field.starts_with("this$") {
-        let outer = names.text(name.descriptor).trim_start_matches('L').trim_end_matches(';');
+/// Goes on from what `text` names into a field. Inner classes and lambdas reach their outer object and captured variables
+/// through fields that the source does not have: javac's `this$0` and `val$x`, Kotlin's `$x`, Scala's `$outer`.
+pub(crate) fn step_into(text: &mut String, names: &Names, field: FieldName) {
+    let name = names.text(field.name);
+    let captured = name.strip_prefix("val$").or_else(|| name.strip_prefix('$').filter(|rest| !rest.is_empty()));
+    if name.starts_with("this$") || name == "$outer" {
+        let outer = names.text(field.descriptor).trim_start_matches('L').trim_end_matches(';');
         let simple = outer.rsplit(['/', '$']).next().unwrap_or(outer);
         *text = format!("{simple}.this");
+    } else if let Some(captured) = captured {
+        captured.clone_into(text);
     } else {
         text.push('.');
-        text.push_str(field);
+        text.push_str(name);
+    }
+}
+
+/// A register as the source calls it: lambdas of Kotlin are given the object around them as `this$0` and captured variables
+/// as `$x`.
+pub(crate) fn source_name(name: &str) -> &str {
+    match name.strip_prefix('$') {
+        Some(captured) if !captured.is_empty() => captured,
+        _ if name.starts_with("this$") => "this",
+        _ => name,
     }
 }
 
@@ -133,7 +146,7 @@ pub(crate) fn simple_name(names: &Names, class: ClassName) -> &str {
 
 fn readable_value(body: &Body, value: Value, names: &Names) -> String {
     if let Some(name) = body.name(value) {
-        return names.text(name).to_owned();
+        return source_name(names.text(name)).to_owned();
     }
     match *body.op(body.without_casts(value)) {
         Op::Parameter(0) if !body.is_static() => "this".to_owned(),
@@ -190,6 +203,10 @@ impl<'p> Paths<'p> {
                 Op::ArrayLoad { array, index, .. } if self.elements_still_hold(value, at) => {
                     (self.position(index), array)
                 }
+                Op::Call { .. } => match self.accessed(value, at) {
+                    Some(path) => return steps.into_iter().rev().fold(path, Path::then),
+                    None => break Root::Value(value),
+                },
                 _ => break Root::Value(value),
             };
             if steps.len() == MAX_STEPS {
@@ -199,6 +216,15 @@ impl<'p> Paths<'p> {
             value = body.without_casts(base);
         };
         Path { root, steps: steps.into_iter().rev().collect() }
+    }
+
+    /// The path of what an accessor reads that a compiler made for a class beside: as if the field were read here.
+    fn accessed(&self, value: Value, at: Value) -> Option<Path> {
+        let Op::Call { method, arguments, .. } = *self.body.op(value) else { return None };
+        let read = self.program.getters.get(self.program, method)?;
+        let field = read.field().filter(|field| self.still_holds(*field, value, at));
+        self.program.accessor(method).and(field)?;
+        Some(read.in_caller(self.program, self.body, self, self.body.operands(arguments), at))
     }
 
     /// The path of an element of the array that `array` holds.

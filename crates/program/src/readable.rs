@@ -7,7 +7,7 @@ use location::{FieldName, MethodName};
 use crate::atomic::ATOMIC;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Key, KeyStart, Member, Name, NameStep, Outline, SectionSet, Start};
-use crate::path::simple_name;
+use crate::path::{simple_name, source_name, step_into};
 use crate::summary::{Access, Spot, Summaries};
 
 /// Writes names as they are seen from one method.
@@ -41,7 +41,7 @@ impl<'r> Readable<'r> {
             Start::New(_) => "a new object".to_owned(),
             Start::Result(event) => match self.outline.and_then(|outline| outline.events.get(event.index())) {
                 Some(event) => match &event.action {
-                    Action::Call { method, .. } => format!("{}()", names.text(method.name)),
+                    Action::Call { method, .. } => self.result(*method),
                     _ => "a result".to_owned(),
                 },
                 None => "a result".to_owned(),
@@ -52,14 +52,7 @@ impl<'r> Readable<'r> {
         };
         for step in &name.steps {
             match step {
-                // What an inner class has captured is called as where it was captured.
-                NameStep::Field(field) => match names.text(field.name).strip_prefix("val$") {
-                    Some(captured) if text == "this" => captured.clone_into(&mut text),
-                    _ => {
-                        text.push('.');
-                        text.push_str(names.text(field.name));
-                    }
-                },
+                NameStep::Field(field) => step_into(&mut text, names, *field),
                 NameStep::Constant(index) => {
                     let _ = write!(text, "[{index}]");
                 }
@@ -70,6 +63,19 @@ impl<'r> Readable<'r> {
             }
         }
         text
+    }
+
+    /// What a call yields. An accessor that a compiler made is called like what it is for.
+    fn result(&self, method: MethodName) -> String {
+        let (program, names) = (self.program, &self.program.names);
+        if let Some(called) = program.accessed(method) {
+            return format!("{}()", names.text(called.name));
+        }
+        let accessor = program.accessor(method);
+        match accessor.and_then(|accessor| program.mentions[accessor.index()].reads.first()) {
+            Some(field) => names.text(field.name).to_owned(),
+            None => format!("{}()", names.text(method.name)),
+        }
     }
 
     fn static_field(&self, field: FieldName) -> String {
@@ -102,13 +108,13 @@ impl<'r> Readable<'r> {
     fn local(&self, value: u32) -> Option<String> {
         let body = self.program.body(self.id).ok()??;
         let value = body.instructions().map(|(value, _)| value).find(|own| own.index() as u32 == value)?;
-        body.name(value).map(|name| self.program.names.text(name).to_owned())
+        body.name(value).map(|name| source_name(self.program.names.text(name)).to_owned())
     }
 
     fn parameter(&self, position: u16) -> String {
         let named = self.outline.and_then(|outline| outline.parameters.get(usize::from(position)).copied().flatten());
         match named {
-            Some(name) => self.program.names.text(name).to_owned(),
+            Some(name) => source_name(self.program.names.text(name)).to_owned(),
             None => format!("parameter {position}"),
         }
     }

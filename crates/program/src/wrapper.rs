@@ -106,6 +106,15 @@ impl WrappedLock {
         }
     }
 
+    /// The field that holds it.
+    pub(crate) fn field(&self) -> Option<FieldName> {
+        match (self.steps.last(), self.start) {
+            (Some(Step::Field(field)), _) if self.key.is_none() => Some(*field),
+            (None, Start::Static(field)) if self.key.is_none() => Some(field),
+            _ => None,
+        }
+    }
+
     /// Whether there is one for each key.
     pub(crate) fn is_keyed(&self) -> bool {
         self.key.is_some()

@@ -89,6 +89,14 @@ pub(super) struct Explaining<'e> {
     pub(super) judgement: &'e Judgement,
 }
 
+/// Calls from one method down to another one.
+#[derive(Default)]
+struct Chain {
+    calls: Vec<(Site, String)>,
+    /// Where an accessor was called that has not called anything yet.
+    accessed_at: Option<Site>,
+}
+
 impl Explaining<'_> {
     fn inner(&self) -> &Told {
         self.inner.unwrap_or(self.outer)
@@ -203,15 +211,24 @@ impl Explaining<'_> {
 
     /// The calls from the context to the method where the two takings come together.
     fn chain(&self) -> Vec<(Site, String)> {
-        let mut chain = Vec::new();
+        let mut chain = Chain::default();
         for (method, call) in &self.witness.calls {
             let Some(site) = self.analysis.skeleton(*method).and_then(|skeleton| skeleton.calls.get(*call as usize))
             else {
                 continue;
             };
-            chain.push((self.site(*method, site.pc, site.line), self.short(site.method)));
+            self.call(&mut chain, self.site(*method, site.pc, site.line), site.method);
         }
-        chain
+        chain.calls
+    }
+
+    /// A call of an accessor that a compiler made is that of what it calls.
+    fn call(&self, chain: &mut Chain, site: Site, called: MethodName) {
+        let site = chain.accessed_at.take().unwrap_or(site);
+        match self.analysis.program.accessed(called) {
+            Some(_) => chain.accessed_at = Some(site),
+            None => chain.calls.push((site, self.short(called))),
+        }
     }
 
     fn site(&self, method: MethodId, pc: u32, line: Option<u32>) -> Site {
@@ -260,12 +277,12 @@ impl Explaining<'_> {
                 let site = skeleton.calls.get(call as usize)?;
                 let (path, kind) = self.analysis.taken_lock(told.method, via)?;
                 let place = told.body.site(site.pc);
-                let mut calls = Vec::new();
+                let mut chain = Chain::default();
                 // Down to where the lock is taken; the last call is told with the taking.
                 let mut here = (told.method, via);
                 while let (method, Via::Call { call, target, taken }) = here {
                     let site = self.analysis.skeleton(method)?.calls.get(call as usize)?;
-                    calls.push((self.site(method, site.pc, site.line), self.short(program.method_name(target))));
+                    self.call(&mut chain, self.site(method, site.pc, site.line), program.method_name(target));
                     here = (target, self.analysis.summary(target)?.taken.get(taken as usize)?.via);
                 }
                 let by = match here.1 {
@@ -275,6 +292,7 @@ impl Explaining<'_> {
                     }
                     _ => self.short(program.method_name(here.0)),
                 };
+                let mut calls = chain.calls;
                 if !matches!(here.1, Via::Library { .. }) {
                     calls.pop();
                 }

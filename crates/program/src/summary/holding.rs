@@ -9,6 +9,7 @@ use location::{ClassName, FieldName, MethodName};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::giving::Giving;
 use super::handed::{AllLate, Late, is_container, settled};
 use super::handle::Handles;
 use super::twins::Twins;
@@ -195,6 +196,7 @@ impl Found {
         outline: &Outline,
     ) {
         let Asking { program, calls, .. } = asking;
+        let known = self.stored.len();
         for event in &outline.events {
             if let Some(position) = asked_of_parameter(&event.action) {
                 self.called.push((method, position));
@@ -206,12 +208,15 @@ impl Found {
             let Some(field) = program.resolve_field(*field) else { continue };
             let is_new = |object: &Object| match *object {
                 Object::Parameter(position) => giving.is_given_new(method, position),
-                _ => !is_foreign(outline, object),
+                _ => !giving.is_foreign(outline, object),
             };
-            let kept = match *stored.objects.as_slice() {
-                [Object::Parameter(position)] if has_one_constructor(program, field) => Some(position),
+            let kept = match (stored.objects.as_slice(), stored.name.start, &*stored.name.steps) {
+                ([Object::Parameter(position)], ..) => Some(*position),
+                // A number is no object.
+                ([], Start::Parameter(position), []) => Some(position),
                 _ => None,
-            };
+            }
+            .filter(|_| has_one_constructor(program, field));
             let holding = match (stored.made, stored.name.start) {
                 (Some(class), _) => Holding { class: Some(class), section: None },
                 (None, Start::Result(call)) if stored.name.steps.is_empty() => outline
@@ -229,42 +234,13 @@ impl Found {
             let objects = is_unknown.then(|| (method, stored.objects.clone()));
             self.stored.push(Stored { field, is_foreign: !stored.objects.iter().all(is_new), kept, holding, objects });
         }
-    }
-}
-
-/// What methods are given.
-struct Giving<'g, F> {
-    program: &'g Program,
-    calls: &'g Calls,
-    of_caller: F,
-}
-
-impl<'o, F: Fn(MethodId) -> Option<&'o Outline>> Giving<'_, F> {
-    /// Whether a method that nobody else can call is given something by all its callers that nobody else has:
-    /// `use(new Table())`.
-    fn is_given_new(&self, method: MethodId, position: u16) -> bool {
-        let (program, calls) = (self.program, self.calls);
-        let declared = program.method(method);
-        let is_open = (declared.access.is_public() || declared.access.is_protected())
-            && program.header(program.class_of(method)).access.is_public();
-        let callers = calls.callers(method);
-        if is_open || callers.is_empty() || program.names.text(declared.name) == "<init>" {
-            return false;
+        // A constructor may keep what it is given on one way, and something else on another one.
+        let own = &mut self.stored[known..];
+        for at in 0..own.len() {
+            if own[at].kept.is_some() && own.iter().any(|two| two.field == own[at].field && two.kept != own[at].kept) {
+                own[at].kept = None;
+            }
         }
-        callers.iter().all(|caller| {
-            let Some(outline) = (self.of_caller)(*caller) else { return false };
-            outline.events.iter().all(|event| match &event.action {
-                Action::Call { kind, method: called, arguments }
-                    if calls.targets(program, *kind, *called).known().contains(&method) =>
-                {
-                    arguments.get(usize::from(position)).is_some_and(|given| {
-                        !given.objects.is_empty() && !given.objects.iter().any(|object| is_foreign(outline, object))
-                    })
-                }
-                Action::Lambda { method: made, .. } => !calls.lambda_targets(program, *made).known().contains(&method),
-                _ => true,
-            })
-        })
     }
 }
 
@@ -276,13 +252,14 @@ pub(super) fn agree(fields: &mut FxHashMap<FieldId, Holding>, field: FieldId, ho
     }
 }
 
-/// Whether a field is set once, by the only constructor of its class.
+/// Whether a field is set once, by the only constructor of its class. One that a compiler adds, for classes beside that
+/// need a private one, calls that and gives it the same.
 fn has_one_constructor(program: &Program, field: FieldId) -> bool {
     let access = program.field(field).access;
-    let methods = program.methods_of(program.class_of_field(field));
+    let methods = program.methods_of(program.class_of_field(field)).map(|method| program.method(method));
     access.is_final()
         && !access.is_static()
-        && methods.filter(|method| program.method(*method).name == program.roots.constructor).count() == 1
+        && methods.filter(|own| own.name == program.roots.constructor && !own.access.is_synthetic()).count() == 1
 }
 
 /// The objects that a body stores to fields; nulls are none.
@@ -317,15 +294,6 @@ fn factory(program: &Program, calls: &Calls, method: MethodName) -> Holding {
             Holding { class: None, section: Some(Section::Own) }
         }
         _ => Holding::default(),
-    }
-}
-
-/// Whether an object comes from somewhere where others may have it.
-fn is_foreign(outline: &Outline, object: &Object) -> bool {
-    match *object {
-        Object::New { .. } | Object::Int(_) => false,
-        Object::Event(event) => matches!(outline.events[event.index()].action, Action::Read { .. }),
-        Object::Parameter(_) | Object::Unknown => true,
     }
 }
 

@@ -13,6 +13,7 @@ mod element;
 mod emptied;
 mod explore;
 mod functions;
+mod giving;
 mod handed;
 mod handle;
 mod holding;

@@ -104,8 +104,12 @@ fn numbered(numbers: &[u32], step: &Step, finding: &Finding, palette: Palette) -
 
 /// The method that a lambda stands in, empty for a field; none if the method is no lambda.
 fn around(method: &str) -> Option<&str> {
-    let name = method.strip_prefix("lambda$")?.split('$').next().unwrap_or("");
-    Some(if matches!(name, "static" | "new") { "" } else { name })
+    // Of javac, and of Kotlin.
+    let name = match method.strip_prefix("lambda$") {
+        Some(rest) => rest.split('$').next().unwrap_or(""),
+        None => method.split_once("$lambda$")?.0,
+    };
+    Some(if matches!(name, "static" | "new" | "_init_") { "" } else { name })
 }
 
 /// The steps in one method.
