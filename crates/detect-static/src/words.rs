@@ -280,12 +280,10 @@ fn kind_of(operation: &str) -> u8 {
 pub(crate) fn short(program: &Program, method: MethodName) -> String {
     let method = program.accessed(method).unwrap_or(method);
     let class = program.names.readable_class(method.class);
-    let class = class.rsplit('.').next().unwrap_or(&class);
+    let class = class.rsplit('.').next().unwrap_or(&class).trim_end_matches('$');
     let name = program.names.text(method.name);
-    // Of javac, and of Kotlin.
-    let around = name.strip_prefix("lambda$").and_then(|rest| rest.split('$').next());
-    match around.or_else(|| Some(name.split_once("$lambda$")?.0)) {
-        Some("static" | "new" | "" | "_init_") => format!("a lambda of `{class}`"),
+    match location::around_lambda(name) {
+        Some("") => format!("a lambda of `{class}`"),
         Some(around) => format!("a lambda of `{class}.{around}`"),
         None => format!("`{class}.{name}`"),
     }

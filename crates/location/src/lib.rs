@@ -6,8 +6,10 @@
 //! Knows nothing of class files, analyses or reports.
 
 mod interner;
+mod lambda;
 mod names;
 mod place;
 
+pub use lambda::around_lambda;
 pub use names::{ClassName, FieldName, MethodName, Names, Symbol, SymbolCell};
 pub use place::{MethodPlace, Place, Site};

@@ -264,6 +264,12 @@ impl Program {
         calls.first().map(|(_, called)| *called)
     }
 
+    /// The field that an accessor reads.
+    pub(crate) fn field_accessed(&self, accessor: MethodName) -> Option<FieldName> {
+        let read = self.getters.get(self, accessor)?.field();
+        self.accessor(accessor).and(read)
+    }
+
     /// The checked classes, local and anonymous, that stand in the bodies of these methods.
     pub fn classes_within(&self, methods: &[MethodId]) -> Vec<ClassId> {
         let is_within = |class: &ClassId| {

@@ -7,15 +7,17 @@ use location::Names;
 use crate::annotation::Guard;
 use crate::class::{FieldId, MethodId, Program};
 use crate::held::{HeldLock, Relation, outline_locks};
-use crate::model::Section;
-use crate::outline::{Action, Name, NameStep, Start};
-use crate::path::simple_name;
+use crate::model::{Returns, Section};
+use crate::outline::{Action, Argument, Name, NameStep, Object, Outline, Start};
+use crate::path::{field_name, simple_name, step_into};
 use crate::readable::Readable;
 use crate::sharing::{FieldAccess, Part};
 use crate::thread::At;
 use crate::variable::holder;
 use crate::whole::Whole;
 
+/// Views of views further than this are not followed.
+const MAX_VIEWS: usize = 4;
 /// More places without the lock that an annotation names are not told.
 const MOST_PLACES: usize = 3;
 
@@ -78,7 +80,7 @@ impl Whole<'_> {
             if access.part != part || access.is_initial {
                 continue;
             }
-            let Some((object, held)) = self.touched(access) else { continue };
+            let Some((object, held)) = self.touched(field, access) else { continue };
             guards.add(&object, &held, access.is_write);
         }
         let mut guards = guards.sorted();
@@ -116,7 +118,7 @@ impl Whole<'_> {
         let (mut held, mut all, mut without) = ([0, 0], [0, 0], Vec::new());
         for access in self.sharings().accesses(field).iter().filter(|access| access.part == part && !access.is_initial)
         {
-            let Some((object, locks)) = self.touched(access) else { continue };
+            let Some((object, locks)) = self.touched(field, access) else { continue };
             let mut relations = locks.iter().filter_map(|lock| Relation::between(&object, lock));
             let is_kept = relations.any(|lock| self.is_guard(field, guard, &lock));
             all[usize::from(access.is_write)] += 1;
@@ -166,12 +168,15 @@ impl Whole<'_> {
     }
 
     /// The object whose field an event touches, and what is held there.
-    fn touched(&self, access: &FieldAccess) -> Option<(Name, Vec<HeldLock>)> {
+    fn touched(&self, field: FieldId, access: &FieldAccess) -> Option<(Name, Vec<HeldLock>)> {
         let outline = self.outlines().get(access.at.method)?;
         let event = outline.events.get(access.at.event.index())?;
         let mut object = match &event.action {
             Action::Read { base, .. } | Action::Write { base, .. } => base.clone(),
-            Action::Call { arguments, .. } => access.touched(arguments)?.name.clone(),
+            Action::Call { arguments, .. } => {
+                let touched = access.touched(arguments)?;
+                self.container(outline, touched, field, MAX_VIEWS).unwrap_or(&touched.name).clone()
+            }
             Action::Lambda { .. } | Action::Wait(_) => return None,
         };
         if access.part == Part::Contents {
@@ -187,6 +192,29 @@ impl Whole<'_> {
             return None;
         }
         Some((object, held))
+    }
+
+    /// The container that a field holds, of which this is a view, or what goes over one.
+    fn container<'o>(
+        &self,
+        outline: &'o Outline,
+        view: &'o Argument,
+        field: FieldId,
+        layers: usize,
+    ) -> Option<&'o Name> {
+        if holder(&view.name).and_then(|holder| self.program.resolve_field(holder)) == Some(field) {
+            return Some(&view.name);
+        }
+        let layers = layers.checked_sub(1)?;
+        view.objects.iter().find_map(|object| {
+            let Object::Event(event) = *object else { return None };
+            let Action::Call { method, arguments, .. } = &outline.events.get(event.index())?.action else {
+                return None;
+            };
+            let model = self.calls.model(self.program, *method, method.class)?;
+            let is_view = matches!(model.returns, Returns::View(_) | Returns::Receiver);
+            self.container(outline, arguments.first().filter(|_| is_view)?, field, layers)
+        })
     }
 }
 
@@ -250,21 +278,23 @@ fn readable(program: &Program, lock: &Relation) -> String {
     let (owner, name) = lock.parts();
     let start = match (owner, name.start) {
         (None, Start::Static(field)) => {
-            format!("{}.{}", simple_name(names, field.class), names.text(field.name))
+            format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name)))
         }
         (None, Start::Class(class)) => format!("{}.class", simple_name(names, class)),
         (None, _) => "*".to_owned(),
         (Some([]), _) => "this".to_owned(),
-        (Some(steps), _) => format!("(its holder by {})", steps_of(names, steps)),
+        (Some(steps), _) => format!("(its holder by {})", with_steps(names, String::new(), steps)),
     };
-    format!("{start}{}", steps_of(names, &name.steps))
+    with_steps(names, start, &name.steps)
 }
 
-fn steps_of(names: &Names, steps: &[NameStep]) -> String {
-    let each = steps.iter().map(|step| match step {
-        NameStep::Field(field) => format!(".{}", names.text(field.name)),
-        NameStep::Constant(index) => format!("[{index}]"),
-        NameStep::Element(_) | NameStep::Some => "[...]".to_owned(),
-    });
-    each.collect()
+fn with_steps(names: &Names, mut text: String, steps: &[NameStep]) -> String {
+    for step in steps {
+        match step {
+            NameStep::Field(field) => step_into(&mut text, names, *field),
+            NameStep::Constant(index) => text.push_str(&format!("[{index}]")),
+            NameStep::Element(_) | NameStep::Some => text.push_str("[...]"),
+        }
+    }
+    text
 }

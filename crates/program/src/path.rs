@@ -89,7 +89,7 @@ impl Path {
             Root::This => "this".to_owned(),
             Root::Value(value) => readable_value(body, value, names),
             Root::Class(class) => format!("{}.class", simple_name(names, class)),
-            Root::Static(field) => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+            Root::Static(field) => format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name))),
             Root::Unknown => return "*".to_owned(),
         };
         for step in &self.steps {
@@ -120,7 +120,15 @@ pub(crate) fn step_into(text: &mut String, names: &Names, field: FieldName) {
         captured.clone_into(text);
     } else {
         text.push('.');
-        text.push_str(name);
+        text.push_str(field_name(name));
+    }
+}
+
+/// A field as the source calls it: Scala keeps `lazy val x` in `x$lzy1`.
+pub(crate) fn field_name(name: &str) -> &str {
+    match name.split_once("$lzy") {
+        Some((lazy, number)) if number.bytes().all(|digit| digit.is_ascii_digit()) => lazy,
+        _ => name,
     }
 }
 
@@ -134,10 +142,11 @@ pub(crate) fn source_name(name: &str) -> &str {
     }
 }
 
-/// The part of a class's name behind packages and outer classes.
+/// The part of a class's name behind packages and outer classes. The class of an `object` of Scala has a `$` at its end.
 pub(crate) fn simple_name(names: &Names, class: ClassName) -> &str {
     let text = names.text(class.0);
     let last = text.rsplit('/').next().unwrap_or(text);
+    let last = last.strip_suffix('$').filter(|object| !object.is_empty()).unwrap_or(last);
     match last.rsplit('$').next() {
         Some(inner) if !inner.is_empty() && !inner.starts_with(|c: char| c.is_ascii_digit()) => inner,
         _ => last,

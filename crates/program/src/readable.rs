@@ -7,7 +7,7 @@ use location::{FieldName, MethodName};
 use crate::atomic::ATOMIC;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Key, KeyStart, Member, Name, NameStep, Outline, SectionSet, Start};
-use crate::path::{simple_name, source_name, step_into};
+use crate::path::{field_name, simple_name, source_name, step_into};
 use crate::summary::{Access, Spot, Summaries};
 
 /// Writes names as they are seen from one method.
@@ -85,7 +85,7 @@ impl<'r> Readable<'r> {
                 Some(name) => names.text(name).to_owned(),
                 None => "a local".to_owned(),
             },
-            None => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+            None => format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name))),
         }
     }
 
@@ -122,8 +122,10 @@ impl<'r> Readable<'r> {
     pub fn variable(&self, access: &Access) -> String {
         let names = &self.program.names;
         match access.member {
-            Member::Field(field) => format!("{}.{}", self.name(&access.base), names.text(field.name)),
-            Member::Static(field) => format!("{}.{}", simple_name(names, field.class), names.text(field.name)),
+            Member::Field(field) => format!("{}.{}", self.name(&access.base), field_name(names.text(field.name))),
+            Member::Static(field) => {
+                format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name)))
+            }
             Member::Elements => format!("elements of {}", self.name(&access.base)),
             Member::State(state) => format!("{} of {}", state.word(), self.name(&access.base)),
         }

@@ -126,11 +126,12 @@ pub(crate) fn held_by(program: &Program, name: &Name) -> Option<FieldId> {
     }
 }
 
-/// Fields that the objects were read from.
+/// Fields that the objects were read from, here or by an accessor.
 pub(crate) fn fields_read(program: &Program, outline: &Outline, objects: &Objects) -> Vec<FieldId> {
     let read = objects.iter().filter_map(|object| match object {
         Object::Event(event) => match &outline.events.get(event.index())?.action {
             Action::Read { member: Member::Field(field) | Member::Static(field), .. } => program.real_field(*field),
+            Action::Call { method, .. } => program.real_field(program.field_accessed(*method)?),
             _ => None,
         },
         _ => None,

@@ -77,7 +77,7 @@ fn frame(place: &Place) -> String {
         };
     }
     let method = one_line(&format!("{}.{}", place.method.class, place.method.name));
-    let lambda = if around(&place.method.name).is_some() { ", a lambda" } else { "" };
+    let lambda = if location::around_lambda(&place.method.name).is_some() { ", a lambda" } else { "" };
     match (place.file.as_deref().map(one_line), place.line) {
         (Some(file), Some(line)) => format!("{method}({file}:{line}){lambda}"),
         (Some(file), None) => format!("{method}({file}) bytecode offset {}", place.pc),
@@ -100,16 +100,6 @@ fn numbered(numbers: &[u32], step: &Step, finding: &Finding, palette: Palette) -
         }
         _ => format!("{numbers} {what}"),
     }
-}
-
-/// The method that a lambda stands in, empty for a field; none if the method is no lambda.
-fn around(method: &str) -> Option<&str> {
-    // Of javac, and of Kotlin.
-    let name = match method.strip_prefix("lambda$") {
-        Some(rest) => rest.split('$').next().unwrap_or(""),
-        None => method.split_once("$lambda$")?.0,
-    };
-    Some(if matches!(name, "static" | "new" | "_init_") { "" } else { name })
 }
 
 /// The steps in one method.
@@ -136,7 +126,7 @@ impl<'a> Group<'a> {
     fn write(&self, out: &mut String, finding: &Finding, palette: Palette) {
         let head = format!("{}:{}", one_line(self.file.path()), self.first_line);
         let class = &self.method.class;
-        let method = match around(&self.method.name) {
+        let method = match location::around_lambda(&self.method.name) {
             Some("") => format!("a lambda of {class}"),
             Some(name) => format!("a lambda of {class}.{name}"),
             None => format!("{class}.{}", self.method.name),
