@@ -3,6 +3,7 @@
 //! - where something is started: `starts CODE, once` or `starts CODE, many: WHY`;
 //! - with `//@ facts: threads`, on the first line of each method: `run by THREADS`;
 //! - with `//@ facts: sharing`, at each write of a field that is not final: `FIELD` or `contents of FIELD`, and the reason;
+//! - with `//@ facts: nearest`, too, the threads that share are those that `fissure show` names;
 //! - with `//@ facts: order`, `before` and `after` where nothing is started yet, or all is over;
 //! - `//@ facts: open` or `closed` choose the world.
 
@@ -76,7 +77,7 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
         }
     }
     if asks_for("sharing") {
-        facts.extend(sharing(program, &calls, &summaries, &threads));
+        facts.extend(sharing(program, &calls, &summaries, &threads, asks_for("nearest")));
     }
     facts.sort();
     facts.dedup();
@@ -84,7 +85,7 @@ fn facts(program: &Program, compiled: &Compiled<'_>) -> Vec<Fact> {
 }
 
 /// At each write of a field, of a checked class, what is said of it.
-fn sharing(program: &Program, calls: &Calls, summaries: &Summaries, threads: &Threads) -> Vec<Fact> {
+fn sharing(program: &Program, calls: &Calls, summaries: &Summaries, threads: &Threads, is_nearest: bool) -> Vec<Fact> {
     let answers = Answers::new(program);
     let outlines = Outlines::new(program, &summaries.outlines);
     let captured = Captured::default();
@@ -92,8 +93,9 @@ fn sharing(program: &Program, calls: &Calls, summaries: &Summaries, threads: &Th
     let mut facts = Vec::new();
     for field in program.classes().flat_map(|class| program.fields_of(class)) {
         for access in sharings.accesses(field).iter().filter(|access| access.is_write) {
+            let told = sharings.told(field).filter(|_| is_nearest);
             let (answer, what) = match access.part {
-                Part::Itself => (sharings.field(field), ""),
+                Part::Itself => (told.map(|told| told.0).or_else(|| sharings.field(field)), ""),
                 Part::Contents => (sharings.contents(field), "contents of "),
                 Part::Within => (sharings.within(field), "contents of an element of "),
             };

@@ -2,12 +2,20 @@
 
 use super::{Answer, FieldAccess, Part, Sharing, Sharings};
 use crate::annotation::Mark;
-use crate::class::FieldId;
+use crate::class::{ClassId, FieldId};
 use crate::thread::{EntryId, EntryKind, Overlap};
 
+/// Which of the threads that share something are named.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    First,
+    Nearest,
+}
+
 impl Sharings<'_> {
-    /// Of the field itself, and of the contents of what it holds.
-    pub(super) fn decide_field(self, field: FieldId) -> Answer {
+    /// Of the field itself, and of the contents of what it holds. Of all the threads that share it those are named that
+    /// come first, or that are nearest, which takes longer.
+    pub(super) fn decide_field(self, field: FieldId, by: Named) -> Answer {
         let all = self.accesses(field);
         if self.is_compilers_own(field) {
             let part = |part: Part| all.iter().any(|access| access.part == part).then_some(Sharing::CompilersOwn);
@@ -23,7 +31,7 @@ impl Sharings<'_> {
         let reference = if access.is_final() {
             Sharing::Final
         } else {
-            self.decide(field, &own, self.open_writer(field).as_slice())
+            self.decide(field, &own, self.open_writer(field).as_slice(), by)
         };
         let behind = |part: Part| {
             all.iter().any(|access| access.part == part).then(|| {
@@ -34,7 +42,7 @@ impl Sharings<'_> {
                 } else if self.leaks_contents(field) {
                     strangers.extend(self.anyone(&own));
                 }
-                self.decide(field, &of(part), &strangers)
+                self.decide(field, &of(part), &strangers, by)
             })
         };
         (reference, behind(Part::Contents), behind(Part::Within))
@@ -80,7 +88,7 @@ impl Sharings<'_> {
         all
     }
 
-    fn decide(self, field: FieldId, accesses: &[FieldAccess], strangers: &[EntryId]) -> Sharing {
+    fn decide(self, field: FieldId, accesses: &[FieldAccess], strangers: &[EntryId], by: Named) -> Sharing {
         let writes: Vec<FieldAccess> = accesses.iter().copied().filter(|access| access.is_write).collect();
         if writes.is_empty() && strangers.is_empty() {
             return Sharing::EffectivelyImmutable;
@@ -129,6 +137,11 @@ impl Sharings<'_> {
                 return Sharing::OwnTask(entry);
             }
         }
+        if by == Named::Nearest {
+            for known in [&mut writers, &mut all] {
+                known.sort_by_key(|entry| self.distance(field, *entry));
+            }
+        }
         let overlaps = || {
             let pairs = writers.iter().flat_map(|writer| all.iter().map(move |other| (*writer, *other)));
             pairs.filter(|(writer, other)| self.threads.overlap(*writer, *other))
@@ -158,6 +171,20 @@ impl Sharings<'_> {
         match writers.as_slice() {
             [only] if self.threads.entry(*only).many.is_none() => Sharing::SingleWriter(*only),
             _ => Sharing::Shared(conflict),
+        }
+    }
+
+    /// How far a process is from a field, to whoever reads about both: code of the class itself and of those in it comes
+    /// first, and what nobody sees last.
+    fn distance(self, field: FieldId, entry: EntryId) -> u8 {
+        let program = self.program;
+        let top = |class: ClassId| program.names.text(program.header(class).name.0).split('$').next();
+        let entry = self.threads.entry(entry);
+        match (entry.method, entry.kind) {
+            (None, _) => 3,
+            (Some(method), _) if top(program.class_of(method)) == top(program.class_of_field(field)) => 0,
+            (Some(_), EntryKind::Main) => 2,
+            (Some(_), _) => 1,
         }
     }
 

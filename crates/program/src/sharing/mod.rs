@@ -27,6 +27,7 @@ use crate::thread::{At, EntryId, EntryKind, Overlap, Threads};
 pub use show::{show_field, show_making};
 
 use access::Touched;
+use decide::Named;
 use escape::Flows;
 
 /// Whether a variable is shared; if not, why not.
@@ -198,9 +199,16 @@ impl<'s> Sharings<'s> {
         self.answer(field)?.2
     }
 
+    /// The same of a field and of its contents, with the threads that a reader would look at first.
+    pub fn told(self, field: FieldId) -> Option<(Sharing, Option<Sharing>)> {
+        let is_touched = !self.accesses(field).is_empty();
+        let told = |(itself, contents, _): Answer| (itself, contents);
+        is_touched.then(|| told(self.decide_field(field, Named::Nearest)))
+    }
+
     fn answer(self, field: FieldId) -> Option<Answer> {
         let is_touched = !self.accesses(field).is_empty();
-        is_touched.then(|| *self.answers.fields[field.0 as usize].get_or_init(|| self.decide_field(field)))
+        is_touched.then(|| *self.answers.fields[field.0 as usize].get_or_init(|| self.decide_field(field, Named::First)))
     }
 
     /// All events that touch the field or its contents, in the order of methods.

@@ -15,14 +15,14 @@ const MOST: usize = 60;
 pub fn show_field(whole: &Whole<'_>, field: FieldId) -> String {
     let (program, threads, sharings) = (whole.program, whole.threads(), whole.sharings());
     let mut text = format!("{}\n", program.readable_field(field));
-    match sharings.field(field) {
-        Some(sharing) => {
-            let _ = writeln!(text, "  {}", describe(program, threads, sharing));
+    match sharings.told(field) {
+        Some((itself, contents)) => {
+            let _ = writeln!(text, "  {}", describe(program, threads, itself));
+            if let Some(contents) = contents {
+                let _ = writeln!(text, "  contents: {}", describe(program, threads, contents));
+            }
         }
         None => text.push_str("  nothing here touches it\n"),
-    }
-    if let Some(contents) = sharings.contents(field) {
-        let _ = writeln!(text, "  contents: {}", describe(program, threads, contents));
     }
     let accesses = sharings.accesses(field);
     for access in accesses.iter().take(MOST) {
