@@ -83,7 +83,8 @@ impl<'w> Words<'w> {
     pub(crate) fn inside(&self, access: &Access) -> String {
         let program = self.whole.program;
         // What an accessor touches is touched by who calls it, to whoever wrote that.
-        let caller = program.accessor(access.spot.method).and_then(|accessor| self.whole.calls.callers(accessor).first());
+        let caller =
+            program.accessor(access.spot.method).and_then(|accessor| self.whole.calls.callers(accessor).first());
         let method = caller.map_or(access.spot.method, |caller| program.method_name(*caller));
         if method == program.method_name(self.method) {
             return String::new();

@@ -89,7 +89,9 @@ impl Path {
             Root::This => "this".to_owned(),
             Root::Value(value) => readable_value(body, value, names),
             Root::Class(class) => format!("{}.class", simple_name(names, class)),
-            Root::Static(field) => format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name))),
+            Root::Static(field) => {
+                format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name)))
+            }
             Root::Unknown => return "*".to_owned(),
         };
         for step in &self.steps {

@@ -208,7 +208,8 @@ impl<'s> Sharings<'s> {
 
     fn answer(self, field: FieldId) -> Option<Answer> {
         let is_touched = !self.accesses(field).is_empty();
-        is_touched.then(|| *self.answers.fields[field.0 as usize].get_or_init(|| self.decide_field(field, Named::First)))
+        is_touched
+            .then(|| *self.answers.fields[field.0 as usize].get_or_init(|| self.decide_field(field, Named::First)))
     }
 
     /// All events that touch the field or its contents, in the order of methods.

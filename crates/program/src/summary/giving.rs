@@ -30,7 +30,8 @@ impl<'o, F: Fn(MethodId) -> Option<&'o Outline>> Giving<'_, F> {
                     if calls.targets(program, *kind, *called).known().contains(&method) =>
                 {
                     arguments.get(usize::from(position)).is_some_and(|given| {
-                        !given.objects.is_empty() && !given.objects.iter().any(|object| self.is_foreign(outline, object))
+                        !given.objects.is_empty()
+                            && !given.objects.iter().any(|object| self.is_foreign(outline, object))
                     })
                 }
                 Action::Lambda { method: made, .. } => !calls.lambda_targets(program, *made).known().contains(&method),
