@@ -174,8 +174,12 @@ impl Whole<'_> {
         let mut object = match &event.action {
             Action::Read { base, .. } | Action::Write { base, .. } => base.clone(),
             Action::Call { arguments, .. } => {
-                let touched = access.touched(arguments)?;
-                self.container(outline, touched, field, MAX_VIEWS).unwrap_or(&touched.name).clone()
+                let by_view = |argument| self.container(outline, argument, field, MAX_VIEWS);
+                let container = match access.part {
+                    Part::Contents => arguments.iter().find_map(by_view),
+                    Part::Itself | Part::Within => None,
+                };
+                container.unwrap_or(&access.touched(arguments)?.name).clone()
             }
             Action::Lambda { .. } | Action::Wait(_) => return None,
         };
