@@ -163,7 +163,8 @@ impl<'m> Making<'m> {
         let is_late = self.program.names.text(method.descriptor).contains(")Ljava/util/stream/");
         model.is_some_and(|model| {
             let index = at.checked_sub(skip).and_then(|index| u8::try_from(index).ok());
-            model.starts.is_none() && !is_late && index.is_some_and(|index| model.runs.contains(index))
+            let is_task = model.starts.is_some() || model.wraps.is_some();
+            !is_task && !is_late && index.is_some_and(|index| model.runs.contains(index))
         })
     }
 
