@@ -233,14 +233,15 @@ impl ValueEnum for FormatArg {
 
 #[derive(Args)]
 #[command(
-    override_usage = "fissure show [OPTIONS] CLASS.MEMBER PATH...\n       fissure show --problems [OPTIONS] PATH..."
+    override_usage = "fissure show [OPTIONS] CLASS.MEMBER PATH...\n       fissure show --graph [OPTIONS] CLASS.METHOD|FINGERPRINT PATH...\n       fissure show --problems [OPTIONS] PATH..."
 )]
 pub(crate) struct ShowArgs {
     /// List the methods that could not be analysed, and those whose sections do not balance, instead of one method
     #[arg(long)]
     pub(crate) problems: bool,
 
-    /// Print what depends on what in the method, callees included, as a graph for Graphviz (DOT)
+    /// Print what depends on what in the method, callees included, as a graph for Graphviz (DOT); or around a finding, by its
+    /// fingerprint in `check --format json`: with its steps, and what leads from one to the next
     #[arg(long)]
     pub(crate) graph: bool,
 

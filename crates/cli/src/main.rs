@@ -10,6 +10,7 @@ mod class_path;
 mod convert;
 mod explain;
 mod folder;
+mod graph;
 mod input;
 mod known;
 mod launch;

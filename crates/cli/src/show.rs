@@ -10,7 +10,7 @@ use program::{FieldId, MethodId, Program, Whole};
 use crate::args::{KnownArgs, ShowArgs};
 use crate::input::{self, InputOptions};
 use crate::nearest::nearest;
-use crate::{check, known, output};
+use crate::{check, graph, known, output};
 
 /// More methods than this are a slip of the pattern.
 const MOST: usize = 50;
@@ -25,6 +25,10 @@ pub(crate) fn run(args: &ShowArgs) -> Result<ExitCode> {
     };
     let program = load(paths, &args.known)?;
     args.settings.check(&program)?;
+    if args.graph && graph::is_fingerprint(&member) {
+        output::print(&graph::around(&program, &args.settings.settings(), &member)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let methods = methods_named(&program, &member);
     let fields: Vec<FieldId> = program
         .classes()

@@ -63,7 +63,7 @@ pub use captured::Captured;
 pub use class::{ClassId, FieldId, MethodId, Program, Unreadable};
 pub use control::{ControlDependence, Dependence};
 pub use cover::Cover;
-pub use dependencies::show_graph;
+pub use dependencies::{Told, ToldStep, show_graph, show_graph_around};
 pub use guard::{Guarding, Guards, show_around, show_guards};
 pub use held::{HeldLock, Relation, locks, locks_of};
 pub use hierarchy::Hierarchy;

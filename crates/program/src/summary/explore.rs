@@ -39,13 +39,8 @@ impl Summaries {
 }
 
 impl Summaries {
-    /// The meetings in a method's own code: the line, and where each side comes from.
-    pub(crate) fn meetings(
-        &self,
-        program: &Program,
-        calls: &Calls,
-        method: MethodId,
-    ) -> Vec<(Option<u32>, Vec<Influences>)> {
+    /// The meetings in a method's own code, and where each side comes from.
+    pub(crate) fn meetings(&self, program: &Program, calls: &Calls, method: MethodId) -> Vec<(Spot, Vec<Influences>)> {
         let (Some(outline), Ok(Some(body))) = (self.outline(method), program.body(method)) else { return Vec::new() };
         let known = |method: MethodId| self.summary(method);
         let component = [method];
@@ -53,8 +48,12 @@ impl Summaries {
         let composing = compose.composed(method, outline, &known, Sets::default());
         let own = meetings(program, &body).into_iter();
         let told = own.filter(|meeting| !matches!(meeting.kind, MeetingKind::Arguments(_) | MeetingKind::Text));
-        told.map(|meeting| (meeting.line, meeting.sides.iter().map(|side| composing.influences(side)).collect()))
-            .collect()
+        let name = program.method_name(method);
+        told.map(|meeting| {
+            let spot = Spot { method: name, pc: meeting.pc, line: meeting.line };
+            (spot, meeting.sides.iter().map(|side| composing.influences(side)).collect())
+        })
+        .collect()
     }
 }
 
