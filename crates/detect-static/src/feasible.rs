@@ -218,7 +218,7 @@ impl<'b> Feasible<'b> {
     }
 }
 
-fn holds(condition: Condition, value: i64, number: i64) -> bool {
+pub(crate) fn holds(condition: Condition, value: i64, number: i64) -> bool {
     match condition {
         Condition::Less => value < number,
         Condition::LessOrEqual => value <= number,

@@ -10,6 +10,7 @@ mod given;
 mod gone;
 mod lock_pattern;
 mod places;
+mod reply;
 mod sources;
 mod stale_values;
 mod suspicion;

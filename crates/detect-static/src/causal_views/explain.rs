@@ -74,6 +74,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, together: &Together) -> 
     step(Thread::b(), places.spot(&earlier.spot), theirs);
     let met = match torn.met.kind {
         MeetingKind::Decided => "both decide together",
+        MeetingKind::Steered => "the one is used because of the other",
         MeetingKind::Object => "both put into one object",
         MeetingKind::Text => "both put into one text",
         MeetingKind::Computed | MeetingKind::Arguments(_) => "both used in one computation",

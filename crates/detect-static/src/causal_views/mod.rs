@@ -36,6 +36,7 @@ mod reset;
 mod rules;
 mod settled;
 mod stale;
+mod steered;
 pub(crate) mod tell;
 mod there;
 mod together;

@@ -28,7 +28,7 @@ impl Asking<'_> {
     }
 
     /// The instruction that an event is.
-    fn value_at(&self, body: &Body, event: EventId) -> Option<Value> {
+    pub(super) fn value_at(&self, body: &Body, event: EventId) -> Option<Value> {
         let pc = self.outline.events[event.index()].pc;
         let mut at = body.instructions().filter(|(_, instruction)| instruction.pc == pc);
         let is_it = |op: &Op| {

@@ -240,10 +240,18 @@ pub(super) fn escapes(whole: &Whole<'_>) -> Vec<Escape> {
     found
 }
 
-/// The section that a value was read in and has left, and the one that it is written in, if the first is not still open.
+/// The section that a value was read in and has left, and the one that it is written in, if the first is not still open. One
+/// inside another one on the same lock ends with that; a lock around it that is another one keeps others out of something else.
 pub(super) fn left(summary: &Summary, read: AccessId, ended: SectionSet, held: SectionSet) -> Option<(usize, usize)> {
     let read = &summary.accesses[read.index()];
-    let is_outermost = |section: &usize| SectionSet(summary.sections[*section].inside.0 & read.held.0).is_empty();
+    let is_same_lock = |one: usize, other: usize| {
+        let [one, other] = [one, other].map(|section| &summary.sections[section]);
+        one.kind == other.kind && one.lock == other.lock
+    };
+    let is_outermost = |section: &usize| {
+        let mut around = summary.sections[*section].inside.intersection(read.held).iter();
+        !around.any(|outer| is_same_lock(outer, *section))
+    };
     let first = ended.iter().filter(|section| read.held.contains(*section)).find(is_outermost)?;
     let second = held.iter().find(|section| !read.held.contains(*section) || ended.contains(*section))?;
     Some((first, second))

@@ -151,16 +151,31 @@ impl Asking<'_> {
         let torn = |other: &Joint, met: Met| Torn { kind, first: first.0, second: second.0, other: *other, met };
         let found = match kind {
             Kind::Read => {
-                let met = others.first().and_then(|_| self.meeting(self.method, first.0, second.0))?;
+                others.first()?;
+                let body = self.whole.program.body(self.method).ok()??;
                 let is_real = |other: &&Joint| !self.is_checked_again(other) && self.runs_with(a, b, other);
-                torn(others.into_iter().find(is_real)?, met)
+                match self.meeting(self.method, first.0, second.0) {
+                    Some(met) => {
+                        let is_one = |other: &&Joint| {
+                            met.kind == MeetingKind::Decided && self.is_answered_anew(&body, first.0, second.0, other)
+                        };
+                        torn(others.into_iter().find(|other| !is_one(other) && is_real(other))?, met)
+                    }
+                    None => {
+                        let steering = self.steering(&body, first.0, second.0)?;
+                        let mut astray = others.into_iter().filter(|other| self.is_led_astray(&steering, other));
+                        let other = astray.find(is_real).filter(|_| !self.is_steered_alone(&steering))?;
+                        torn(other, steering.met)
+                    }
+                }
             }
             Kind::Write => {
                 if !self.may_follow(a, b) {
                     return None;
                 }
                 others.into_iter().filter(|other| !self.is_carried(a, b, other)).find_map(|other| {
-                    let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other))?;
+                    let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other));
+                    let met = met.or_else(|| self.sees_half(a, b, other))?;
                     self.runs_with(a, b, other).then(|| torn(other, met))
                 })?
             }
@@ -346,11 +361,22 @@ impl Asking<'_> {
         let section = common(&summary.accesses[other.first.index()], &summary.accesses[other.second.index()]);
         let written = view(self.whole, other.method, summary, true, |access| access.held.0 & section.0 != 0);
         let reads = self.touched(Kind::Read);
+        // What one step tells is only held against what tells the same: `low() * step()` and `step() * high()` have a step in
+        // common, and nobody compares it.
+        let told = |read: AccessId| {
+            let of_event = reads.iter().filter(move |(other, _)| self.access(*other).event == self.access(read).event);
+            of_event.map(|(_, item)| item)
+        };
+        let is_same = |read: AccessId, again: AccessId| {
+            let has = |read: AccessId, item: &Item| told(read).any(|other| other == item);
+            told(read).all(|item| has(again, item)) && told(again).all(|item| has(read, item))
+        };
         reads.iter().enumerate().any(|(index, (read, item))| {
             written.iter().any(|(_, written)| written.variable == item.variable)
                 && reads[index + 1..].iter().any(|(again, same)| {
                     same == item
                         && self.access(*again).event != self.access(*read).event
+                        && is_same(*read, *again)
                         && self.meeting(self.method, *read, *again).is_some()
                 })
         })

@@ -7,18 +7,23 @@ use program::outline::{EventId, Member, Name, NameStep, Origin};
 use program::summary::{Access, LateUse, LateUseKind, Root, Summary, SummarySection};
 use program::{MethodId, Variable, Whole};
 
+use super::one_write::{Group, grouped};
 use super::rules::{Looking, Stale, Use};
 use super::strict::Superfluous;
 use crate::places::Places;
 use crate::words::{Alone, Asked, Words, alone, at_once};
 
-pub(super) fn explain(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Finding {
-    Telling::new(whole, method).stale(stale)
+/// What is said of the stale uses of one method.
+pub(super) fn explain_all(whole: &Whole<'_>, method: MethodId, found: Vec<Stale>) -> Vec<Finding> {
+    let Some(summary) = whole.summaries.summary(method) else { return Vec::new() };
+    let telling = Telling::new(whole, method);
+    grouped(summary, found).iter().map(|group| telling.group(summary, group)).collect()
 }
 
-/// The same of a stale use that little speaks for.
-pub(super) fn explain_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Finding {
-    Finding { severity: Severity::Note, ..explain(whole, method, stale) }
+/// The same of stale uses that little speaks for.
+pub(super) fn explain_weak(whole: &Whole<'_>, method: MethodId, found: Vec<Stale>) -> Vec<Finding> {
+    let told = explain_all(whole, method, found).into_iter();
+    told.map(|finding| Finding { severity: Severity::Note, ..finding }).collect()
 }
 
 pub(super) fn explain_late(whole: &Whole<'_>, method: MethodId, late: &LateUse) -> Option<Finding> {
@@ -49,6 +54,20 @@ impl Steps {
 impl<'t> Telling<'t> {
     fn new(whole: &'t Whole<'t>, method: MethodId) -> Telling<'t> {
         Telling { whole, method, words: Words::new(whole, method), places: Places::new(whole, method) }
+    }
+
+    fn group(&self, summary: &Summary, group: &Group) -> Finding {
+        let mut finding = self.stale(&group.stale);
+        let read = |stale: &Stale| &summary.accesses[stale.read.index()];
+        for also in &group.also {
+            finding.variables.insert(also.variable.readable(self.whole.program));
+            finding.variables.insert(also.written.readable(self.whole.program));
+        }
+        if let Some(earlier) = group.also.iter().find(|also| read(also).event < read(&group.stale).event) {
+            let seen = self.words.variable(&summary.sections[earlier.first], read(earlier));
+            finding.fix.push_str(&format!(", and over the read of `{seen}` before"));
+        }
+        finding
     }
 
     fn stale(&self, stale: &Stale) -> Finding {

@@ -41,6 +41,7 @@ mod kept;
 mod little;
 mod marks;
 mod narrow;
+mod one_write;
 mod orphaned;
 mod own_key;
 mod phases;
@@ -87,11 +88,10 @@ fn check(whole: &Whole<'_>, options: &Options) -> Checked {
         .par_iter()
         .flat_map_iter(|method| {
             let mut stale = rules::stale_uses(whole, *method, &elsewhere, Standing::Told);
-            let mut findings: Vec<Finding> =
-                stale.iter().map(|stale| explain::explain(whole, *method, stale)).collect();
+            let mut findings = explain::explain_all(whole, *method, stale.clone());
             if options.notes || whole.settings.strict {
                 let weak = rules::stale_uses(whole, *method, &elsewhere, Standing::Weak);
-                findings.extend(weak.iter().map(|stale| explain::explain_weak(whole, *method, stale)));
+                findings.extend(explain::explain_weak(whole, *method, weak.clone()));
                 stale.extend(weak);
             }
             if whole.settings.strict {
@@ -121,8 +121,7 @@ fn of_standing(whole: &Whole<'_>, standing: Standing) -> Vec<Finding> {
     let methods: Vec<_> = whole.program.methods().collect();
     let elsewhere = rules::Elsewhere::of(whole, &methods, false);
     let asked = methods.par_iter().flat_map_iter(|method| {
-        let stale = rules::stale_uses(whole, *method, &elsewhere, standing);
-        stale.into_iter().map(|stale| explain::explain(whole, *method, &stale))
+        explain::explain_all(whole, *method, rules::stale_uses(whole, *method, &elsewhere, standing))
     });
     asked.collect()
 }

@@ -21,6 +21,8 @@ pub enum MeetingKind {
     Computed,
     /// A branch compares them, or two branches decide the same: `a() && b()`.
     Decided,
+    /// One decides what becomes of the other, which is for those to find who ask.
+    Steered,
     /// Both are put into one object that is made here.
     Object,
     /// Both are put into one text.
