@@ -31,6 +31,11 @@ pub(crate) struct Replies<'r> {
 type Met = FxHashMap<Value, Option<Known>>;
 
 impl Replies<'_> {
+    /// What a register always has.
+    pub(crate) fn known(&self, value: Value) -> Option<Known> {
+        self.value(value, &Met::default())
+    }
+
     /// The successor of a block that control goes on to from its branch.
     pub(crate) fn way(&self, branch: Value) -> Option<usize> {
         self.way_with(branch, &Met::default())
@@ -97,6 +102,7 @@ impl Replies<'_> {
         let of_op = || match *self.body.op(value) {
             Op::Constant(Constant::Int(number)) => Some(Known::Int(number)),
             Op::Constant(Constant::Null) => Some(Known::Null),
+            Op::Constant(Constant::String(_) | Constant::Class(_)) => Some(Known::Object),
             Op::New(_) | Op::NewArray { .. } => Some(Known::Object),
             Op::GetStatic(field) if self.is_fixed(field) => Some(Known::Fixed(field)),
             _ => None,

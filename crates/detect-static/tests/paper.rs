@@ -28,25 +28,26 @@ const TOLD: &[(&str, usize, usize)] = &[
     ("torn_write/Ward.java", 1, 1),
 ];
 
-/// The first table of the paper on causal dependencies: its programs, how many mistakes they have, and what its abstraction
-/// tells of ours. It missed none and told three that are none, one each of Buffer, DoubleCheck and Arithmetic Database; of
-/// ours it tells one of Knight instead, and the pieces of one mistake in Arithmetic Database one by one.
-const FIRST_TABLE: &[(&str, &str, usize, usize)] = &[
-    ("Connection", "torn_read/Connection.java", 2, 2),
-    ("Coord03", "torn_write/Swap.java", 1, 1),
-    ("Local", "stale_value/Local.java", 1, 1),
-    ("NASA", "torn_write/RemoteAgent.java", 1, 1),
-    ("Coord04", "torn_read/Coordinates.java", 1, 1),
-    ("Buffer", "stale_value/Buffer.java", 0, 1),
-    ("DoubleCheck", "stale_value/DoubleCheck.java", 0, 1),
-    ("StringBuffer", "stale_value/CharBuffer.java", 1, 1),
-    ("Account", "stale_value/Account.java", 1, 1),
-    ("Jigsaw", "check_then_act/Jigsaw.java", 1, 1),
-    ("OverReporting", "torn_read/OverReporting.java", 0, 0),
-    ("UnderReporting", "stale_value/UnderReporting.java", 1, 1),
-    ("Allocate Vector", "check_then_act/AllocateVector.java", 1, 1),
-    ("Knight", "check_then_act/Knight.java", 1, 2),
-    ("Arithmetic Database", "torn_write/ArithmeticDatabase.java", 3, 6),
+/// The first table of the paper on causal dependencies: its programs, how many mistakes they have, what its abstraction
+/// tells of ours, and what view consistency does. The paper missed none and told three that are none, one each of Buffer,
+/// DoubleCheck and Arithmetic Database; of ours its abstraction tells one of Knight instead, and the pieces of one mistake
+/// in Arithmetic Database one by one. `docs/literature.md` has the table.
+const FIRST_TABLE: &[(&str, &str, usize, usize, usize)] = &[
+    ("Connection", "torn_read/Connection.java", 2, 2, 7),
+    ("Coord03", "torn_write/Swap.java", 1, 1, 1),
+    ("Local", "stale_value/Local.java", 1, 1, 0),
+    ("NASA", "torn_write/RemoteAgent.java", 1, 1, 1),
+    ("Coord04", "torn_read/Coordinates.java", 1, 1, 1),
+    ("Buffer", "stale_value/Buffer.java", 0, 1, 0),
+    ("DoubleCheck", "stale_value/DoubleCheck.java", 0, 1, 0),
+    ("StringBuffer", "reacquired_lock/Append.java", 1, 1, 0),
+    ("Account", "stale_value/Account.java", 1, 1, 0),
+    ("Jigsaw", "check_then_act/Jigsaw.java", 1, 1, 1),
+    ("OverReporting", "torn_read/OverReporting.java", 0, 0, 1),
+    ("UnderReporting", "stale_value/UnderReporting.java", 1, 1, 0),
+    ("Allocate Vector", "check_then_act/AllocateVector.java", 1, 1, 0),
+    ("Knight", "check_then_act/Knight.java", 1, 2, 0),
+    ("Arithmetic Database", "torn_write/ArithmeticDatabase.java", 3, 6, 4),
 ];
 
 /// The table of the paper on block-local atomicity: its programs, and how many warnings it had. All of them were harmless,
@@ -98,23 +99,36 @@ fn papers_abstraction_says_what_it_said() {
     }
 }
 
-/// Nothing is missed and nothing is false.
+/// Nothing is missed and nothing is false; what is right of these is marked in the programs.
 #[test]
 fn first_table_holds() {
     let mut wrong: Vec<String> = Vec::new();
     let programs = programs(FIRST_TABLE.iter().map(|(_, file, ..)| *file));
-    for (program, (name, _, mistakes, of_paper)) in programs.iter().zip(FIRST_TABLE) {
+    for (program, (name, _, mistakes, of_paper, of_baseline)) in programs.iter().zip(FIRST_TABLE) {
         let told = by_default(program);
         let paper = findings(program, "causal-views", Settings { paper: true, ..Settings::default() });
-        if (told.len(), paper.len()) != (*mistakes, *of_paper) {
+        let baseline = findings(program, "view-consistency", Settings::default());
+        if (told.len(), paper.len(), baseline.len()) != (*mistakes, *of_paper, *of_baseline) {
             wrong.push(format!(
-                "{name}: {} by default, {} of the paper\n{told:#?}\n{paper:#?}",
+                "{name}: {} by default, {} of the paper, {} of view consistency\n{told:#?}\n{paper:#?}\n{baseline:#?}",
                 told.len(),
-                paper.len()
+                paper.len(),
+                baseline.len()
             ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The table that people read says the same.
+#[test]
+fn first_table_is_in_the_documents() {
+    let page = fixture::workspace().join("docs/literature.md");
+    let page = std::fs::read_to_string(page).expect("there is a page");
+    for (name, file, mistakes, of_paper, of_baseline) in FIRST_TABLE {
+        let row = format!("| {name} | `{file}` | {mistakes} | {mistakes} | {of_paper} | {of_baseline} |");
+        assert!(page.contains(&row), "{row}");
+    }
 }
 
 #[test]

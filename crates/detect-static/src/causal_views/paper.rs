@@ -4,7 +4,7 @@
 use program::outline::SectionSet;
 use program::summary::{AccessId, Influence, Root, Summary};
 use program::thread::EntryId;
-use program::{MethodId, Variable, Whole};
+use program::{LockKind, MethodId, Variable, Whole};
 use rustc_hash::FxHashSet;
 
 use super::chain::{Set, difference, maximal, set, torn};
@@ -218,13 +218,20 @@ pub(super) fn escapes(whole: &Whole<'_>) -> Vec<Escape> {
         if whole.threads().of_method(method).is_empty() {
             continue;
         }
+        // A section inside another one on the same lock ends with that one, and so does a lone access. Another lock keeps
+        // others out of something else.
+        let keeps_open = |outer: usize, inner: usize| {
+            let [outer, inner] = [outer, inner].map(|section| &summary.sections[section]);
+            inner.kind == LockKind::Own || outer.kind == inner.kind && outer.lock == inner.lock
+        };
         for (index, write) in summary.accesses.iter().enumerate() {
             if !write.is_write || write.held.is_empty() || own(whole, write).is_none() {
                 continue;
             }
             for influence in write.value.iter().chain(&write.control) {
                 let Root::Access(read) = influence.root else { continue };
-                let Some((first, second)) = left(summary, read, influence.ended, write.held) else { continue };
+                let sections = left_within(summary, read, influence.ended, write.held, keeps_open);
+                let Some((first, second)) = sections else { continue };
                 let variable = own(whole, &summary.accesses[read.index()]);
                 let is_written = variable.is_some_and(|variable| !whole.variables.writers(variable).is_empty());
                 // Two accesses of one call are the callee's business, unless it is left and entered again.
@@ -240,17 +247,23 @@ pub(super) fn escapes(whole: &Whole<'_>) -> Vec<Escape> {
     found
 }
 
-/// The section that a value was read in and has left, and the one that it is written in, if the first is not still open. One
-/// inside another one on the same lock ends with that; a lock around it that is another one keeps others out of something else.
+/// The section that a value was read in and has left, and the one that it is written in, if the first is not still open.
 pub(super) fn left(summary: &Summary, read: AccessId, ended: SectionSet, held: SectionSet) -> Option<(usize, usize)> {
+    left_within(summary, read, ended, held, |_, _| true)
+}
+
+/// The same, where a section around the first may be none that keeps it open.
+fn left_within(
+    summary: &Summary,
+    read: AccessId,
+    ended: SectionSet,
+    held: SectionSet,
+    keeps_open: impl Fn(usize, usize) -> bool,
+) -> Option<(usize, usize)> {
     let read = &summary.accesses[read.index()];
-    let is_same_lock = |one: usize, other: usize| {
-        let [one, other] = [one, other].map(|section| &summary.sections[section]);
-        one.kind == other.kind && one.lock == other.lock
-    };
     let is_outermost = |section: &usize| {
         let mut around = summary.sections[*section].inside.intersection(read.held).iter();
-        !around.any(|outer| is_same_lock(outer, *section))
+        !around.any(|outer| keeps_open(outer, *section))
     };
     let first = ended.iter().filter(|section| read.held.contains(*section)).find(is_outermost)?;
     let second = held.iter().find(|section| !read.held.contains(*section) || ended.contains(*section))?;

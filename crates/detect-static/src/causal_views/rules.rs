@@ -176,7 +176,8 @@ impl Asking<'_> {
                 others.into_iter().filter(|other| !self.is_carried(a, b, other)).find_map(|other| {
                     let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other));
                     let met = met.or_else(|| self.sees_half(a, b, other))?;
-                    self.runs_with(a, b, other).then(|| torn(other, met))
+                    let is_one = met.kind == MeetingKind::Decided && self.is_answered_alike(a, b, other);
+                    (!is_one && self.runs_with(a, b, other)).then(|| torn(other, met))
                 })?
             }
         };

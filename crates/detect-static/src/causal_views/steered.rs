@@ -8,7 +8,7 @@
 //! Nothing is broken where the value itself is asked for what was written to it: `if (has()) { v = value(); if (v != null)`.
 
 use program::ir::{BlockId, Body, Op, Value};
-use program::outline::{Action, Argument, Condition, EventId, MeetingKind, Member, Object, Origin, Outline, Start};
+use program::outline::{Action, Condition, EventId, MeetingKind, Member, Origin, Outline, Start};
 use program::summary::{Access, AccessId, Met, Root, Spot};
 use program::{MethodId, Variable};
 use smallvec::SmallVec;
@@ -36,6 +36,12 @@ pub(super) struct Steering<'s> {
 struct Use {
     block: usize,
     next: Option<usize>,
+}
+
+/// Two branches that lead to one place.
+struct Joined {
+    blocks: [usize; 2],
+    end: usize,
 }
 
 impl Use {
@@ -101,7 +107,7 @@ impl Asking<'_> {
         else {
             return false;
         };
-        let (answer, value) = (self.known(asked), self.known(changed));
+        let (answer, value) = (self.known(other.method, asked), self.known(other.method, changed));
         // What is counted on from what it was answers as before, mostly.
         let is_stepped = answer.is_none() && self.comes_from_itself(other.method, asked);
         let ways = self.ways(steering, self.access(steering.question).event, asked, answer);
@@ -116,14 +122,12 @@ impl Asking<'_> {
     /// Where a section that reads both in one step goes by one of two writes of this method while the other is still to come:
     /// the answer says already that the value is to be used, or says so still.
     pub(super) fn sees_half(&self, first: &Access, second: &Access, reader: &Joint) -> Option<Met> {
-        let whole = self.whole;
-        let (summary, outline) = (whole.summaries.summary(reader.method)?, whole.summaries.outline(reader.method)?);
-        let there = Asking { whole, joints: self.joints, method: reader.method, summary, outline };
+        let (whole, there) = (self.whole, self.reading(reader)?);
         let body = whole.program.body(reader.method).ok()??;
         let steering = there.steering(&body, reader.first, reader.second)?;
         let is_question_first = steering.question == reader.first;
         let (asked, changed) = if is_question_first { (first, second) } else { (second, first) };
-        let (answer, value) = (self.known(asked), self.known(changed));
+        let [answer, value] = [asked, changed].map(|write| self.known(self.method, write));
         let ways = there.ways(&steering, there.access(steering.question).event, asked, answer);
         let asks_first = (first.event <= second.event) == is_question_first;
         let is_used = match asks_first {
@@ -144,21 +148,60 @@ impl Asking<'_> {
     /// such that they lead where they would have led at any one moment.
     pub(super) fn is_answered_anew(&self, body: &Body, first: AccessId, second: AccessId, other: &Joint) -> bool {
         let (asked, again) = (self.access(first).event, self.access(second).event);
-        let ends = |event: EventId| self.conditions_on(event).map(|condition| condition.block as usize);
-        let next = |block: usize| self.outline.blocks.successors(block).map(|next| next.block);
-        let shared = ends(asked).find_map(|one| {
-            ends(again)
-                .find_map(|two| next(one).find(|end| next(two).any(|other| other == *end)).map(|end| (one, two, end)))
-        });
-        let Some((one, two, end)) = shared else { return false };
+        let Some(Joined { blocks: [one, two], end }) = self.joined(asked, again) else { return false };
         let leads_to_end = |access: AccessId, block: usize| {
             let written = self.written_by(other, access)?;
-            let known = self.known(written)?;
-            let way = self.way(body, block, self.access(access).event, written, known)?;
-            next(block).nth(way).map(|next| next == end)
+            let known = self.known(other.method, written)?;
+            self.leads_to(body, block, end, self.access(access).event, written, known)
         };
         self.outline.may_follow(asked, again)
             && (leads_to_end(first, one) == Some(false) || leads_to_end(second, two) == Some(true))
+    }
+
+    /// The same of a section that asks both, while this method writes the one and then the other: the first write alone says
+    /// no, or the second one says yes, which it said before or not at all.
+    pub(super) fn is_answered_alike(&self, first: &Access, second: &Access, reader: &Joint) -> bool {
+        let (Some(there), Ok(Some(body))) = (self.reading(reader), self.whole.program.body(reader.method)) else {
+            return false;
+        };
+        let events = [reader.first, reader.second].map(|access| there.access(access).event);
+        let Some(Joined { blocks: [one, two], end }) = there.joined(events[0], events[1]) else { return false };
+        let leads_to_end = |block: usize, event: EventId, write: &Access| {
+            there.leads_to(&body, block, end, event, write, self.known(self.method, write)?)
+        };
+        leads_to_end(one, events[0], first) == Some(true) || leads_to_end(two, events[1], second) == Some(false)
+    }
+
+    fn reading(&self, reader: &Joint) -> Option<Asking<'_>> {
+        let (summary, outline) =
+            (self.whole.summaries.summary(reader.method)?, self.whole.summaries.outline(reader.method)?);
+        Some(Asking { whole: self.whole, joints: self.joints, method: reader.method, summary, outline })
+    }
+
+    /// The branches on what two events yield, if they have a way out in common.
+    fn joined(&self, one: EventId, other: EventId) -> Option<Joined> {
+        let blocks = |event: EventId| self.conditions_on(event).map(|condition| condition.block as usize);
+        let next = |block: usize| self.outline.blocks.successors(block).map(|next| next.block);
+        blocks(one).find_map(|first| {
+            blocks(other).find_map(|second| {
+                let end = next(first).find(|end| next(second).any(|other| other == *end))?;
+                (first != second).then_some(Joined { blocks: [first, second], end })
+            })
+        })
+    }
+
+    /// Whether the branch of a block leads to another one if what it asks for was written so; if it is seen.
+    fn leads_to(
+        &self,
+        body: &Body,
+        block: usize,
+        end: usize,
+        event: EventId,
+        write: &Access,
+        known: Known,
+    ) -> Option<bool> {
+        let way = self.way(body, block, event, write, known)?;
+        self.outline.blocks.successors(block).nth(way).map(|next| next.block == end)
     }
 
     /// By condition on what an event yields: whether it leads to where the value is used, if the variable has been written
@@ -233,32 +276,31 @@ impl Asking<'_> {
         both.into_iter().find(|access| Variable::of(program, access) == variable)
     }
 
-    /// What a write writes, if that is always the same.
-    fn known(&self, write: &Access) -> Option<Known> {
-        let (outline, stored) = self.stored(&write.spot)?;
-        let is_new = |object: &Object| matches!(object, Object::New { .. });
-        match stored.objects.as_slice() {
-            [] if stored.sources.is_empty() => Some(Known::Null),
-            [] => None,
-            [Object::Int(number)] => Some(Known::Int(*number)),
-            [Object::Event(event)] => match &outline.events[event.index()].action {
-                Action::Read { member: Member::Static(field), .. } if self.whole.program.is_final_field(*field) => {
-                    Some(Known::Fixed(*field))
-                }
-                _ => None,
-            },
-            objects => objects.iter().all(is_new).then_some(Known::Object),
-        }
-    }
-
-    fn stored(&self, spot: &Spot) -> Option<(&Outline, &Argument)> {
-        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, spot.method)?;
-        let outline = self.whole.summaries.outline(method)?;
-        let event = outline.events.iter().find(|event| event.pc == spot.pc)?;
-        match &event.action {
-            Action::Write { stored, .. } => Some((outline, stored)),
+    /// What a write of a method writes, if that is always the same there. A setter writes what it is given.
+    fn known(&self, method: MethodId, write: &Access) -> Option<Known> {
+        let (program, calls) = (self.whole.program, &self.whole.calls);
+        let writer = calls.hierarchy.resolve_name(program, write.spot.method)?;
+        let body = program.body(writer).ok()??;
+        let stored = body.instructions().find_map(|(_, instruction)| match instruction.op {
+            Op::PutField { value, .. } | Op::PutStatic { value, .. } if instruction.pc == write.spot.pc => Some(value),
             _ => None,
+        })?;
+        let Op::Parameter(position) = *body.op(body.without_casts(stored)) else {
+            return Replies { program, body: &body, given: &|_| None }.known(stored);
+        };
+        let call = &self.whole.summaries.outline(method)?.events[write.event.index()];
+        let Action::Call { kind, method: called, .. } = &call.action else { return None };
+        if calls.targets(program, *kind, *called).known() != [writer] {
+            return None;
         }
+        let body = program.body(method).ok()??;
+        let given = body.instructions().find_map(|(_, instruction)| match instruction.op {
+            Op::Call { arguments, .. } if instruction.pc == call.pc => {
+                body.operands(arguments).get(usize::from(position)).copied()
+            }
+            _ => None,
+        })?;
+        Replies { program, body: &body, given: &|_| None }.known(given)
     }
 
     /// Whether what is written was worked out from what was there.
