@@ -17,6 +17,7 @@ use crate::behind::behind_interfaces;
 use crate::class::{ClassId, FieldId, Mentions, MethodId, Program};
 use crate::hierarchy::Hierarchy;
 use crate::model::{self, CallModel, Models};
+use crate::outline::Known;
 use crate::summary::Handles;
 use crate::touched::Touched;
 
@@ -159,6 +160,22 @@ impl Calls {
     pub fn targets_on(&self, program: &Program, receiver: ClassName, method: MethodName) -> Cow<'_, Targets> {
         let found = self.hierarchy.resolve(program, receiver, method.name, method.descriptor);
         Cow::Owned(Targets::Known(found.into_iter().collect()))
+    }
+
+    /// The methods that a call may run on a receiver of which so much is known.
+    pub fn targets_for(
+        &self,
+        program: &Program,
+        kind: CallKind,
+        method: MethodName,
+        known: &Known,
+    ) -> SmallVec<[MethodId; 2]> {
+        let targets = match known.exactly {
+            Some(class) => self.targets_on(program, class, method),
+            None => self.targets(program, kind, known.narrowed(program, method)),
+        };
+        let may_be = |target: &&MethodId| known.may_be(program, program.method_name(**target).class);
+        targets.known().iter().filter(may_be).copied().collect()
     }
 
     /// Each call that the program's code has, once.

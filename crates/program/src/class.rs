@@ -92,6 +92,8 @@ pub(crate) struct Roots {
     pub(crate) constructor: Symbol,
     /// `AtomicBoolean`
     pub(crate) flag: ClassName,
+    /// `getClass` and `isInstance`
+    pub(crate) class_questions: [Symbol; 2],
 }
 
 impl Roots {
@@ -102,6 +104,7 @@ impl Roots {
             serializable: names.class("java/io/Serializable"),
             constructor: names.intern("<init>"),
             flag: names.class("java/util/concurrent/atomic/AtomicBoolean"),
+            class_questions: ["getClass", "isInstance"].map(|name| names.intern(name)),
         }
     }
 }

@@ -81,27 +81,33 @@ impl<'c> Cover<'c> {
         relations: &[Relation],
         matters: impl Fn(&Place) -> bool,
     ) -> bool {
-        let relations: Vec<&Relation> = relations
-            .iter()
-            .filter(|relation| self.is_owned(relation) && self.is_lasting(variables, relation))
-            .collect();
+        let relations = self.that_last(variables, relations);
         !relations.is_empty()
-            && variables.writers(variable).iter().filter(|place| self.is_run(place.method) && matters(place)).all(
-                |place| {
-                    let Some(summary) = self.summaries.summary(place.method) else { return false };
-                    let access = &summary.accesses[place.access.index()];
-                    let held = self.also_named(place.method, self.locks(place.method, summary, access.held));
-                    relations.iter().any(|relation| {
-                        let mut asked = FxHashSet::default();
-                        let spot = Some(access.spot);
-                        let found = if relation.is_by_position() { found(summary, access) } else { None };
-                        let object = &found.map_or_else(|| access.object(), Cow::Owned);
-                        let before = Some(access.event);
-                        let touched = Touched { object, keys: &access.keys, spot, before };
-                        self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
-                    })
-                },
-            )
+            && variables
+                .writers(variable)
+                .iter()
+                .filter(|place| self.is_run(place.method) && matters(place))
+                .all(|place| self.is_under_one(place, &relations))
+    }
+
+    /// Whether an access, wherever its method is called, happens under one of these locks.
+    pub fn covers_access(&self, variables: &Variables, place: &Place, relations: &[Relation]) -> bool {
+        let relations = self.that_last(variables, relations);
+        !relations.is_empty() && self.is_under_one(place, &relations)
+    }
+
+    fn is_under_one(&self, place: &Place, relations: &[&Relation]) -> bool {
+        let Some(summary) = self.summaries.summary(place.method) else { return false };
+        let access = &summary.accesses[place.access.index()];
+        let held = self.also_named(place.method, self.locks(place.method, summary, access.held));
+        relations.iter().any(|relation| {
+            let mut asked = FxHashSet::default();
+            let spot = Some(access.spot);
+            let found = if relation.is_by_position() { found(summary, access) } else { None };
+            let object = &found.map_or_else(|| access.object(), Cow::Owned);
+            let touched = Touched { object, keys: &access.keys, spot, before: Some(access.event) };
+            self.is_under(place.method, touched, &held, relation, MAX_CLIMB, &mut asked)
+        })
     }
 
     /// Whether a lock, wherever the program takes it, is taken under another one in this relation to it.

@@ -224,8 +224,14 @@ impl Ground<'_> {
 }
 
 impl Cover<'_> {
+    /// The locks of one owner that are the same as long as it lives.
+    pub(crate) fn that_last<'r>(&self, variables: &Variables, relations: &'r [Relation]) -> Vec<&'r Relation> {
+        let is_one = |relation: &&Relation| self.is_owned(relation) && self.is_lasting(variables, relation);
+        relations.iter().filter(is_one).collect()
+    }
+
     /// Whether nobody but the owner of a lock has the objects that the lock is to cover.
-    pub(crate) fn is_owned(&self, relation: &Relation) -> bool {
+    fn is_owned(&self, relation: &Relation) -> bool {
         let steps = relation.parts().0.unwrap_or_default();
         steps.iter().enumerate().all(|(at, step)| match step {
             NameStep::Field(field) => self.summaries.holdings.is_own(self.program, *field),
@@ -241,7 +247,7 @@ impl Cover<'_> {
 
     /// Whether a lock that is looked up by the key of what is touched is the same one each time: nobody takes it out of
     /// where it is looked up. One that is looked up by something else is not known elsewhere.
-    pub(crate) fn is_lasting(&self, variables: &Variables, relation: &Relation) -> bool {
+    fn is_lasting(&self, variables: &Variables, relation: &Relation) -> bool {
         let Some((NameStep::Element(key), steps)) = relation.lock.steps.split_last() else { return true };
         let container = Name { start: relation.lock.start, steps: steps.into() };
         let Some(container) = holder(&container).and_then(|field| self.program.resolve_field(field)) else {

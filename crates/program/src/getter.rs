@@ -89,8 +89,8 @@ fn returned(program: &Program, body: &Body) -> Option<WrappedLock> {
     let paths = Paths::new(body, program);
     let mut names = body.instructions().filter_map(|(at, instruction)| match instruction.op {
         Op::Return(Some(value)) => Some(match keyed::path(program, body, &paths, value, at) {
-            Some(path) => WrappedLock::of(body, &path).filter(WrappedLock::is_keyed),
-            None => WrappedLock::of(body, &paths.of(value, at)).filter(WrappedLock::is_held),
+            Some(path) => WrappedLock::of(program, body, &path).filter(WrappedLock::is_keyed),
+            None => WrappedLock::of(program, body, &paths.of(value, at)).filter(WrappedLock::is_held),
         }),
         _ => None,
     });

@@ -2,9 +2,11 @@
 //!
 //! A call of one is a lock operation of its caller: `lockTable(); try { ... } finally { unlockTable(); }`. What such a
 //! method returns may be what ends the section, as in `try (Held held = guard.acquire()) { ... }`: the guard itself, or
-//! an object or function whose `close` gives the lock back.
+//! an object or function whose `close` gives the lock back. So may the object that a constructor makes which takes a lock:
+//! `try (Held held = new Held(lock)) { ... }`.
 //!
-//! Wrappers of wrappers are wrappers; those that give back only on some paths are left alone.
+//! Wrappers of wrappers are wrappers; those that give back only on some paths are left alone, but for `close`: what was just
+//! handed out gives the lock back when it is closed the first time.
 
 use location::{ClassName, FieldName, MethodName, Symbol};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -70,7 +72,7 @@ enum Start {
 
 impl WrappedLock {
     /// `None` if the lock has no name outside the method.
-    pub(crate) fn of(body: &Body, path: &Path) -> Option<WrappedLock> {
+    pub(crate) fn of(program: &Program, body: &Body, path: &Path) -> Option<WrappedLock> {
         let start = match path.root {
             Root::This => Start::Parameter(0),
             Root::Static(field) => Start::Static(field),
@@ -81,7 +83,14 @@ impl WrappedLock {
             },
             Root::Unknown => return None,
         };
-        let mut steps: SmallVec<[Step; 2]> = path.steps.iter().copied().collect();
+        let (start, kept) = match (path.root, path.steps.first()) {
+            (Root::This, Some(Step::Field(field))) => match given_for(program, body, *field) {
+                Some(position) => (Start::Parameter(position), 1),
+                None => (start, 0),
+            },
+            _ => (start, 0),
+        };
+        let mut steps: SmallVec<[Step; 2]> = path.steps[kept..].iter().copied().collect();
         let mut key = None;
         if let Some(Step::Element(position)) = steps.last().copied()
             && let Op::Parameter(position) = *body.op(position)
@@ -157,6 +166,10 @@ pub(crate) struct Wrappers {
     methods: FxHashMap<MethodId, Wrapper>,
     /// Names and descriptors of the methods, for a quick no.
     names: FxHashSet<(Symbol, Symbol)>,
+    /// Classes with a constructor that takes a lock.
+    held: FxHashSet<ClassName>,
+    /// Methods `close` that give a lock back on some paths.
+    closing: FxHashSet<MethodId>,
 }
 
 impl Wrappers {
@@ -171,6 +184,9 @@ impl Wrappers {
     fn add(&mut self, program: &Program, method: MethodId, wrapper: Wrapper) {
         let name = program.method_name(method);
         self.names.insert((name.name, name.descriptor));
+        if name.name == program.roots.constructor {
+            self.held.insert(name.class);
+        }
         self.methods.insert(method, wrapper);
     }
 
@@ -199,8 +215,10 @@ impl Wrappers {
             .collect();
         let mut wrappers = Wrappers::default();
         for (method, found) in &found {
-            if let Found::Whole(wrapper) = found {
-                wrappers.add(program, *method, wrapper.clone());
+            match found {
+                Found::Whole(wrapper) => wrappers.add(program, *method, wrapper.clone()),
+                Found::Closes => _ = wrappers.closing.insert(*method),
+                Found::Takes { .. } => {}
             }
         }
         for (method, found) in found {
@@ -220,13 +238,18 @@ impl Wrappers {
     /// Whether `close()` of a class gives a lock back.
     fn closes(&self, program: &Program, class: ClassName) -> bool {
         let (name, descriptor) = (program.names.intern("close"), program.names.intern("()V"));
-        self.gives_back(program, MethodName { class, name, descriptor })
+        let close = MethodName { class, name, descriptor };
+        let is_closing = |method: MethodId| self.closing.contains(&method) || program.wrappers.closing.contains(&method);
+        self.gives_back(program, close) || program.inherited_method(close).is_some_and(is_closing)
     }
 
     /// The call of a wrapper that a value comes from, and what it hands out. A parameter that is handed out is followed.
     pub(crate) fn source(&self, program: &Program, body: &Body, value: Value) -> (Value, HandsOut) {
         let mut value = body.without_casts(value);
         for _ in 0..100 {
+            if let Op::New(class) = *body.op(value) {
+                return self.constructor_of(program, body, value, class).unwrap_or((value, HandsOut::Nothing));
+            }
             let Op::Call { method, arguments, .. } = *body.op(value) else { break };
             let Some(Wrapper::Takes { hands_out, .. }) = self.get(program, method) else { break };
             let HandsOut::Parameter(position) = *hands_out else { return (value, *hands_out) };
@@ -236,29 +259,51 @@ impl Wrappers {
         (value, HandsOut::Nothing)
     }
 
+    /// The call of a constructor that takes a lock for the object that it makes.
+    fn constructor_of(
+        &self,
+        program: &Program,
+        body: &Body,
+        made: Value,
+        class: ClassName,
+    ) -> Option<(Value, HandsOut)> {
+        if !self.held.contains(&class) {
+            return None;
+        }
+        body.instructions().find_map(|(value, instruction)| {
+            let Op::Call { method, arguments, .. } = instruction.op else { return None };
+            let is_it = method.name == program.roots.constructor && body.operands(arguments).first() == Some(&made);
+            match self.get(program, method).filter(|_| is_it)? {
+                Wrapper::Takes { hands_out, .. } => Some((value, *hands_out)),
+                Wrapper::Tries { .. } | Wrapper::Gives { .. } => None,
+            }
+        })
+    }
+
     /// Whether this call, on something that was handed out, gives the lock back.
     pub(crate) fn ends(&self, program: &Program, called: MethodName, hands_out: HandsOut) -> bool {
         match hands_out {
             HandsOut::Nothing | HandsOut::Parameter(_) => false,
-            HandsOut::Closeable => {
-                program.names.text(called.name) == "close" && program.names.text(called.descriptor) == "()V"
-            }
+            HandsOut::Closeable => is_close(program, called),
             HandsOut::Function => program.names.text(called.descriptor) == "()V",
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.methods.is_empty()
+        self.methods.is_empty() && self.closing.is_empty()
     }
 
-    /// Whether a call may run one of these, by its name.
-    pub(crate) fn is_named(&self, called: MethodName) -> bool {
+    /// Whether a call may run one of these, by its name; of constructors many have one name.
+    pub(crate) fn may_be(&self, program: &Program, called: MethodName) -> bool {
         self.names.contains(&(called.name, called.descriptor))
+            && (called.name != program.roots.constructor || self.held.contains(&called.class))
     }
 
     pub(crate) fn extend(&mut self, more: Wrappers) {
         self.methods.extend(more.methods);
         self.names.extend(more.names);
+        self.held.extend(more.held);
+        self.closing.extend(more.closing);
     }
 
     fn gives_back(&self, program: &Program, method: MethodName) -> bool {
@@ -269,10 +314,31 @@ impl Wrappers {
     }
 }
 
+fn is_close(program: &Program, method: MethodName) -> bool {
+    program.names.text(method.name) == "close" && program.names.text(method.descriptor) == "()V"
+}
+
+/// The parameter that a constructor keeps in a field of its object.
+fn given_for(program: &Program, body: &Body, field: FieldName) -> Option<u16> {
+    if body.method.name != program.roots.constructor {
+        return None;
+    }
+    let mut stored = body.instructions().filter_map(|(_, instruction)| match instruction.op {
+        Op::PutField { base, field: own, value } if own == field && Some(base) == body.this() => Some(value),
+        _ => None,
+    });
+    match (*body.op(body.without_casts(stored.next()?)), stored.next()) {
+        (Op::Parameter(position), None) => Some(position),
+        _ => None,
+    }
+}
+
 /// What one body shows.
 enum Found {
     Takes { lock: WrappedLock, kind: LockKind, mode: Mode, returned: Option<Returned> },
     Whole(Wrapper),
+    /// A method `close` that gives a lock back on some paths.
+    Closes,
 }
 
 /// What a method returns, the same on all paths.
@@ -320,7 +386,7 @@ impl Found {
         }
         let section = taken.filter(|section| section.mode != Mode::Optimistic)?;
         let SectionKind::Block(kind) = section.kind else { return None };
-        let lock = WrappedLock::of(body, &section.lock)?;
+        let lock = WrappedLock::of(program, body, &section.lock)?;
         Some(Found::Whole(Wrapper::Tries { lock, kind, mode: section.mode }))
     }
 
@@ -368,17 +434,21 @@ impl Found {
                 if !is_plain || kind == LockKind::Monitor || !others.iter().all(same) {
                     return None;
                 }
-                let lock = WrappedLock::of(body, &section.lock)?;
+                let lock = WrappedLock::of(program, body, &section.lock)?;
                 let is_one = returned.iter().all(|other| *other == returned[0]);
-                let returned = returned[0].filter(|_| is_one);
+                let returned = match body.method.name == program.roots.constructor {
+                    true => Some(Returned::New(body.method.class)),
+                    false => returned[0].filter(|_| is_one),
+                };
                 Some(Found::Takes { lock, kind, mode: section.mode, returned })
             }
             ([], [(lock, at), rest @ ..]) if !branches && others.iter().all(Vec::is_empty) => {
                 let (kind, mode) = sections.given_back(*at)?;
                 let is_one = rest.iter().all(|(other, _)| other.same(lock));
                 (is_one && kind != LockKind::Monitor).then_some(())?;
-                Some(Found::Whole(Wrapper::Gives { lock: WrappedLock::of(body, lock)?, kind, mode }))
+                Some(Found::Whole(Wrapper::Gives { lock: WrappedLock::of(program, body, lock)?, kind, mode }))
             }
+            ([], [_, ..]) if is_close(program, body.method) => Some(Found::Closes),
             _ => None,
         }
     }

@@ -3,7 +3,7 @@
 use program::outline::{Action, MeetingKind, Member, Name, Origin, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Summary};
 use program::thread::{At, EntryId, Ordered};
-use program::{HeldLock, MethodId, Relation, Variable, Whole, locks};
+use program::{HeldLock, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
 use super::each_lock::{self, UnderEach};
@@ -320,7 +320,16 @@ impl Asking<'_> {
         always.extend(cover.held_by_callers(self.method));
         let mut their_locks = their_locks;
         their_locks.extend(cover.held_by_callers(other.method));
-        !are_exclusive(first, &always, theirs, &their_locks) && !are_exclusive(second, &always, also, &their_locks)
+        if are_exclusive(first, &always, theirs, &their_locks) || are_exclusive(second, &always, also, &their_locks) {
+            return false;
+        }
+        // To what an owner keeps to itself others come by calls alone that it makes with its lock held.
+        let is_kept_out = |own: &Access, access: AccessId| {
+            let relations: Vec<Relation> = always.iter().filter_map(|lock| Relation::of(own, lock)).collect();
+            let place = Place { method: other.method, access };
+            cover.covers_access(&self.whole.variables, &place, &relations)
+        };
+        !is_kept_out(first, other.first) && !is_kept_out(second, other.second)
     }
 
     /// Whether both sections also write what the reader puts together with either: a third variable that says how things

@@ -157,27 +157,23 @@ impl<'p> Analysis<'p> {
 
     fn resolve(&self, holdings: &Holdings, call: &CallSite) -> Resolved {
         let (program, calls) = (self.program, self.calls);
-        let holding = match (call.made, receiver_field(call)) {
+        let holding = match (call.known.exactly, receiver_field(call)) {
             (Some(class), _) => Holding { class: Some(class), section: None },
             (None, Some(field)) => holdings.get(program, field),
             (None, None) => Holding::default(),
         };
         let is_virtual = matches!(call.kind, CallKind::Virtual | CallKind::Interface);
-        let targets = match (holding.class, call.narrow) {
-            _ if !is_virtual || self.options.paper => calls.targets(program, call.kind, call.method),
-            (Some(class), _) => calls.targets_on(program, class, call.method),
-            // A cast, or a field of a narrower type, says more than the call does.
-            (None, Some(class)) if program.is_subtype(class, call.method.class) => {
-                calls.targets(program, call.kind, MethodName { class, ..call.method })
-            }
-            _ => calls.targets(program, call.kind, call.method),
+        let targets: SmallVec<[MethodId; 2]> = match holding.class {
+            _ if !is_virtual || self.options.paper => calls.targets(program, call.kind, call.method).known().into(),
+            Some(class) => calls.targets_on(program, class, call.method).known().into(),
+            // What the code has asked, a cast, or a field of a narrower type, says more than the call does.
+            None => calls.targets_for(program, call.kind, call.method, &call.known),
         };
         let mut resolved = Resolved {
-            targets: targets.known().iter().copied().filter(|target| self.place(*target).is_some()).collect(),
+            targets: targets.iter().copied().filter(|target| self.place(*target).is_some()).collect(),
             ..Resolved::default()
         };
         let has_code = targets
-            .known()
             .iter()
             .any(|target| program.method(*target).has_code && program.is_checked(program.class_of(*target)));
         if has_code {

@@ -3,6 +3,7 @@
 
 use location::{ClassName, FieldName, MethodName};
 use program::ir::{ArrayKind, Body, CallKind, Constant, Op, Value, ValueType, can_throw};
+use program::outline::{Known, Narrowing};
 use program::{
     Held, LockKind, MethodId, Mode, Path, Paths, Problem, Program, Root, SectionId, SectionKind, Sections, Step,
 };
@@ -49,9 +50,8 @@ pub(super) struct CallSite {
     /// The register of the receiver, and of the result.
     pub(super) receiver: Option<Value>,
     pub(super) value: Value,
-    /// The receiver's class, where it is made here; else the narrowest class that is known of it.
-    pub(super) made: Option<ClassName>,
-    pub(super) narrow: Option<ClassName>,
+    /// What is known of the receiver's class: exactly, where it is made here.
+    pub(super) known: Known,
     /// Functions given as arguments that were made here.
     pub(super) functions: SmallVec<[InPlace; 1]>,
 }
@@ -201,7 +201,12 @@ impl Skeleton {
         knows: Knows,
     ) -> Skeleton {
         let sections = Sections::of(body, program);
-        let building = Building { program, body, sections: &sections, paths: Paths::new(body, program), knows };
+        let narrowing = match knows {
+            Knows::AllLocks => Narrowing::of(program, body),
+            Knows::Monitors => Narrowing::none(program, body),
+        };
+        let building =
+            Building { program, body, sections: &sections, paths: Paths::new(body, program), narrowing, knows };
         building.all(method, matters)
     }
 }
@@ -219,6 +224,7 @@ struct Building<'b> {
     body: &'b Body,
     sections: &'b Sections,
     paths: Paths<'b>,
+    narrowing: Narrowing<'b>,
     knows: Knows,
 }
 
@@ -373,14 +379,15 @@ impl Building<'_> {
             Some(InPlace { position: u8::try_from(position).ok()?, method: handle.member, captured })
         });
         let object = receiver.map(|receiver| body.without_casts(receiver));
-        let made = object.and_then(|object| match *body.op(object) {
-            Op::New(class) => Some(class),
-            _ => None,
-        });
-        let narrow = receiver.and_then(|receiver| match body.instruction(receiver).value_type {
-            ValueType::Reference(class) if class != method.class => Some(class),
-            _ => None,
-        });
+        let mut known = receiver.map(|receiver| self.narrowing.known(receiver, value)).unwrap_or_default();
+        if let Some(Op::New(class)) = object.map(|object| body.op(object)) {
+            known.exactly = Some(*class);
+        }
+        if let Some(ValueType::Reference(class)) = receiver.map(|receiver| body.instruction(receiver).value_type)
+            && known.is.is_none_or(|is| !self.program.is_subtype(is, class))
+        {
+            known.is = Some(class);
+        }
         CallSite {
             pc,
             line: body.line(pc),
@@ -389,8 +396,7 @@ impl Building<'_> {
             arguments: operands.iter().map(|operand| self.argument(*operand, value)).collect(),
             receiver: object,
             value,
-            made,
-            narrow,
+            known,
             functions: functions.collect(),
         }
     }
@@ -432,6 +438,9 @@ impl Building<'_> {
         match (self.body.instruction(operand).value_type, self.body.op(operand)) {
             (_, Op::Constant(Constant::Int(index))) => Argument::Position(Step::Constant(*index)),
             (ValueType::Reference(class), _) => {
+                let known = self.narrowing.known(operand, at);
+                let is_narrower = |known: &ClassName| self.program.is_subtype(*known, class);
+                let class = known.exactly.or(known.is).filter(is_narrower).unwrap_or(class);
                 Argument::Object(settle(self.program, self.paths.of(operand, at)), Some(class))
             }
             (ValueType::Int, _) => Argument::Position(Step::Element(operand)),

@@ -10,6 +10,7 @@ use super::agree::Agreements;
 use super::awaited::awaited;
 use super::choices::{Choices, counted, is_boxing};
 use super::flow::{Flow, Places};
+use super::narrow::narrowed;
 use super::objects::objects;
 use super::order::Blocks;
 use super::waits::Waits;
@@ -56,6 +57,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
         parameters,
         sections: sections.iter().map(|(_, section)| building.section(section, &places)).collect(),
         conditions: conditions.iter().flatten().cloned().collect(),
+        narrowed: narrowed(program, body, &events),
         blocks: Blocks::of(body),
         ..Outline::default()
     };

@@ -56,7 +56,7 @@ impl Dominators {
         Dominators { ranges, order }
     }
 
-    fn dominates(&self, above: BlockId, below: BlockId) -> bool {
+    pub(super) fn dominates(&self, above: BlockId, below: BlockId) -> bool {
         let ((start, end), (place, _)) = (self.ranges[above.index()], self.ranges[below.index()]);
         start <= place && place < end
     }

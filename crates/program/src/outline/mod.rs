@@ -14,6 +14,7 @@ mod dominators;
 mod flow;
 mod key;
 mod meeting;
+mod narrow;
 mod objects;
 mod order;
 mod shared;
@@ -28,6 +29,7 @@ pub use awaited::Awaited;
 pub use build::outline;
 pub use key::{Key, KeyStart};
 pub use meeting::{Meeting, MeetingKind, meetings};
+pub use narrow::{Known, Narrowing};
 pub use objects::{Object, Objects};
 pub use order::{Blocks, Successor};
 pub use shared::{Shared, Steps};
@@ -304,6 +306,12 @@ pub struct Condition {
 }
 
 impl Outline {
+    /// What the code has made sure of about the receiver of a call.
+    pub fn known_of_receiver(&self, call: EventId) -> Option<&Known> {
+        let at = self.narrowed.binary_search_by_key(&call, |(call, _)| *call).ok()?;
+        Some(&self.narrowed[at].1)
+    }
+
     /// By block: whether control can get there from the event, without going through a barred block on the way.
     pub fn reached_from(&self, event: EventId, is_barred: impl Fn(usize) -> bool) -> Vec<bool> {
         self.reached(self.events[event.index()].block as usize, is_barred)
@@ -451,5 +459,7 @@ pub struct Outline {
     pub makes: Option<ClassName>,
     /// What it may return.
     pub returned: Objects,
+    /// Calls before which the code makes sure of the receiver's class, and what it is then.
+    pub narrowed: Vec<(EventId, Known)>,
     pub blocks: Blocks,
 }

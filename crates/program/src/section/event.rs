@@ -137,6 +137,7 @@ fn wrapped(
         Some(Wrapper::Takes { lock, kind, mode, hands_out }) => {
             let section = open(*kind, *mode, wrapped_lock(body, program, paths, lock, &objects, at), at, false);
             match hands_out {
+                _ if method.name == program.roots.constructor => Event::Enter(section),
                 HandsOut::Nothing => Event::Enter(section),
                 HandsOut::Parameter(_) | HandsOut::Closeable | HandsOut::Function => Event::EnterWith(section),
             }

@@ -31,14 +31,7 @@ impl Composing<'_, '_> {
         method: MethodName,
         arguments: &[Argument],
     ) {
-        let receiver = match arguments.first() {
-            Some(first) if kind != CallKind::Static => self.holding(first).class,
-            _ => None,
-        };
-        let targets = match receiver {
-            Some(class) if kind != CallKind::Special => self.calls.targets_on(self.program, class, method),
-            _ => self.calls.targets(self.program, kind, method),
-        };
+        let targets = self.targets(id, kind, method, arguments);
         let mut is_known = false;
         self.influence[id.index()] = Influences::default();
         self.name_thread(id, method, arguments);
@@ -60,9 +53,9 @@ impl Composing<'_, '_> {
             }
         }
         is_known |= self.run_handed_out(id, event, arguments);
-        for target in targets.known() {
+        for target in &targets {
             // One of several targets that leads back here is a delegate of the same kind, not this object again.
-            if targets.known().len() > 1 && self.component.binary_search(target).is_ok() {
+            if targets.len() > 1 && self.component.binary_search(target).is_ok() {
                 continue;
             }
             if let Some(callee) = (self.known)(*target) {
@@ -71,7 +64,7 @@ impl Composing<'_, '_> {
             }
         }
         if kind != CallKind::Special
-            && targets.known().len() > 1
+            && targets.len() > 1
             && let Some(receiver) = arguments.first()
         {
             // Which code answers depends on which object it is.
@@ -87,7 +80,7 @@ impl Composing<'_, '_> {
             arguments.iter().for_each(|argument| self.given(&mut all, argument, held));
             self.influence[id.index()] = all.finish();
         }
-        if let [only] = targets.known()
+        if let [only] = targets.as_slice()
             && let Some(callee) = (self.known)(*only)
         {
             self.result_class[id.index()] = callee.makes;

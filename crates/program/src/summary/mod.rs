@@ -23,6 +23,7 @@ mod instantiate;
 mod library;
 mod named;
 mod order;
+mod receiver;
 mod returned;
 mod summaries;
 mod taken;
