@@ -4,22 +4,58 @@ use location::FieldName;
 use program::outline::{Action, Member, Name, NameStep, Start};
 use program::summary::Access;
 use program::thread::{EntryId, EntryKind};
-use program::{Ground, Mark, MethodId, Program, Variable, Whole};
+use program::{ClassId, Ground, Mark, MethodId, Place, Program, Variable, Whole};
 
 /// Whether two threads may be in the two methods at the same time. Code that nobody sees is not taken to call a class from
 /// two threads that never takes a lock itself, nor is marked `@ThreadSafe`: such a class is not made for that.
 pub(crate) fn run_at_once(ground: &Ground<'_>, method: MethodId, other: MethodId) -> bool {
+    meet(ground, method, other, false)
+}
+
+/// The same of a method and a write. A container or an atomic says by itself whether it is made for threads.
+pub(crate) fn run_at_once_at(whole: &Whole<'_>, method: MethodId, write: &Place) -> bool {
+    let summary = whole.summaries.summary(write.method);
+    let access = summary.and_then(|summary| summary.accesses.get(write.access.index()));
+    let variable = access.and_then(|access| Variable::of(whole.program, access));
+    let is_for_threads = variable.is_some_and(|variable| is_made_for_threads(whole, variable));
+    meet(whole, method, write.method, is_for_threads)
+}
+
+/// Whether a variable is what a container or an atomic holds that somebody has chosen for threads.
+pub(crate) fn is_made_for_threads(whole: &Whole<'_>, variable: Variable) -> bool {
+    let program = whole.program;
+    let (Variable::Held(field) | Variable::Within(field)) = variable else { return false };
+    let declared = program.names.text(program.field(field).descriptor);
+    let holding = whole.summaries.holdings.get(program, program.field_name(field));
+    let held = holding.class.map_or("", |class| program.names.text(class.0));
+    [declared.trim_start_matches('L'), held].iter().any(|class| class.starts_with("java/util/concurrent/"))
+        || holding.section.is_some()
+}
+
+fn meet(ground: &Ground<'_>, method: MethodId, other: MethodId, is_for_threads: bool) -> bool {
     let threads = ground.threads();
     let is_open = |entry: EntryId| threads.entry(entry).kind == EntryKind::Callers;
     let program = ground.program;
     let class = program.class_of(method);
-    let locks =
-        || program.is_marked(class, Mark::ThreadSafe) || program.methods_of(class).any(|own| program.may_lock(own));
+    let is_class_for_threads = |class: ClassId| {
+        program.is_marked(class, Mark::ThreadSafe) || program.methods_of(class).any(|own| program.may_lock(own))
+    };
+    let locks = || is_for_threads || is_class_for_threads(class) || around(program, class).any(is_class_for_threads);
     !threads.are_of_one_initialiser(method, other)
         && threads.of_method(method).iter().any(|first| {
             threads.of_method(other).iter().any(|second| threads.overlap(*first, *second))
                 && (!is_open(*first) || locks())
         })
+}
+
+/// The classes of the objects that those of an inner class belong to: the compiler keeps each in a field.
+fn around(program: &Program, class: ClassId) -> impl Iterator<Item = ClassId> + '_ {
+    program.fields_of(class).filter_map(|field| {
+        let field = program.field(field);
+        let is_outer = field.access.is_synthetic() && program.names.text(field.name).starts_with("this$");
+        let class = program.names.text(field.descriptor).strip_prefix('L')?.strip_suffix(';')?;
+        program.class(program.names.class(class)).filter(|_| is_outer)
+    })
 }
 
 /// Whether two methods touch what two objects have, if each touches what its own has: classes beside each other that inherit

@@ -15,7 +15,7 @@ use super::views::{Item, Pair, common};
 use crate::brackets;
 use crate::sources::{comes_by_calls, is_asserted};
 use crate::stale_values::{is_by_habit, is_old, is_tool};
-use crate::threads::{is_printed, is_shared, run_at_once};
+use crate::threads::{is_made_for_threads, is_printed, is_shared, run_at_once, run_at_once_at};
 
 /// How the old value matters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,11 +77,13 @@ pub(super) fn is_weak(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> boo
         (Some(outline), Some(read)) => is_asserted(whole.program, outline, read.event),
         _ => false,
     };
+    // A class that takes no lock and has such a container may be with one thread all the same.
+    let is_of_class_for_threads = || run_at_once(whole, method, stale.writer.method);
     (stale.how == How::Refused
         || matches!(variable, Some(Variable::Held(field)) if is_by_habit(whole.program, field))
         || is_glance()
         || is_caught()
-        || whole.is_large() && (is_old() || is_asserted() || is_little()))
+        || whole.is_large() && (is_old() || is_asserted() || is_little() || !is_of_class_for_threads()))
         && whole.has_unknown_threads(method)
 }
 
@@ -420,6 +422,7 @@ impl Asking<'_> {
         let threads = self.whole.threads();
         let is_known = |entry: &EntryId| threads.entry(*entry).kind != EntryKind::Callers;
         !is_by_habit
+            || is_made_for_threads(self.whole, seen.variable)
             || program.is_marked(class, Mark::ThreadSafe)
             || program.methods_of(class).any(|method| program.may_lock(method))
             || threads.of_method(self.method).iter().any(is_known)
@@ -434,11 +437,12 @@ impl Asking<'_> {
 
     /// Whether another thread may do a write, and it makes the old value wrong.
     pub(super) fn matters(&self, how: How, writer: &Place, target: &Access) -> bool {
-        match how {
-            How::There => self.takes_away(writer) && run_at_once(self.whole, self.method, writer.method),
-            How::Refused => self.makes_refuse(writer, target) && run_at_once(self.whole, self.method, writer.method),
+        let is_mistake = match how {
+            How::There => self.takes_away(writer),
+            How::Refused => self.makes_refuse(writer, target),
             How::Position | How::Bound | How::Reentered => self.is_change(writer),
-        }
+        };
+        is_mistake && run_at_once_at(self.whole, self.method, writer)
     }
 
     fn is_change(&self, writer: &Place) -> bool {
@@ -448,7 +452,7 @@ impl Asking<'_> {
             Some(Action::Call { method, .. }) => only_adds(self.whole.program.names.text(method.name)),
             _ => false,
         };
-        !only_adds && run_at_once(self.whole, self.method, writer.method)
+        !only_adds
     }
 
     /// Whether a fresh read of the same variable in its section decides. In a section that is entered again, the read that

@@ -1,6 +1,6 @@
 //! The pattern across methods: from the callees up, what each method takes, and takes twice.
 
-use location::{FieldName, MethodName};
+use location::{ClassName, FieldName, MethodName};
 use program::ir::CallKind;
 use program::model::{self, Target};
 use program::summary::{Holding, Holdings, components};
@@ -342,6 +342,27 @@ impl<'p> Analysis<'p> {
         Some(self.conclude(place, &prepared, outcome))
     }
 
+    /// What the objects must be that the two locks' names start from.
+    fn bounds(
+        &self,
+        place: usize,
+        prepared: &Prepared<'_>,
+        found: Found,
+    ) -> (Option<ClassName>, Option<ClassName>) {
+        match found {
+            Found::Here { first, second } => (prepared.take(first).bound, prepared.take(second).bound),
+            Found::Below { call, target, twice, .. } => {
+                let below = self.summary(target).and_then(|summary| summary.twice.get(twice as usize));
+                let (call, site) = (&self.resolved[place][call as usize], &self.skeletons[place].calls[call as usize]);
+                let Some((_, given)) = self.run_by(call, site).find(|(run, _)| *run == target) else {
+                    return (None, None);
+                };
+                let bound = |name: &Name| name.at_call(self.program, given).and_then(|(_, bound)| bound);
+                below.map_or((None, None), |below| (bound(&below.names.0), bound(&below.names.1)))
+            }
+        }
+    }
+
     fn conclude(&self, place: usize, prepared: &Prepared<'_>, outcome: Outcome) -> (Vec<Twice>, Vec<Witness>, Summary) {
         let method = self.skeletons[place].method;
         let located = |found: Found| -> Option<(Pair, Chain)> {
@@ -362,7 +383,9 @@ impl<'p> Analysis<'p> {
                 Found::Here { first, second } => (prepared.take(first).lock, prepared.take(second).lock),
                 Found::Below { locks, .. } => locks,
             };
-            let (Some(first), Some(second)) = (prepared.outside(locks.0), prepared.outside(locks.1)) else { continue };
+            let bounds = self.bounds(place, prepared, found);
+            let names = (prepared.outside(locks.0, bounds.0), prepared.outside(locks.1, bounds.1));
+            let (Some(first), Some(second)) = names else { continue };
             let Some((pair, calls)) = located(found) else { continue };
             if self.options.paper || calls.len() < usize::from(MAX_DEPTH) {
                 twice.push(Twice { names: (first, second), pair, calls });
@@ -386,8 +409,8 @@ impl<'p> Analysis<'p> {
         };
         let left = outcome.left_held.unwrap_or_default();
         let summary = Summary {
-            acquires: left.into_iter().filter_map(|holder| prepared.outside(lock_of(holder)?)).collect(),
-            gives_back: outcome.gives_back.iter().map(|lock| prepared.outside((*lock)?)).collect(),
+            acquires: left.into_iter().filter_map(|holder| prepared.outside(lock_of(holder)?, None)).collect(),
+            gives_back: outcome.gives_back.iter().map(|lock| prepared.outside((*lock)?, None)).collect(),
             ..Summary::default()
         };
         (twice, confirmed, summary)

@@ -7,7 +7,7 @@ use super::analysis::Analysis;
 use super::judge::Candidate;
 use super::summary::Via;
 
-/// Callees of a section's method that are looked into, so many calls down.
+/// Callees of a pair's or a section's method that are looked into, so many calls down.
 const MAX_DOWN: usize = 1;
 
 /// The methods that the sections of candidates are in, and what those call.
@@ -18,7 +18,8 @@ pub(super) fn methods_of<'c, 'w: 'c>(
     let mut wanted: FxHashSet<MethodId> = FxHashSet::default();
     let mut bottoms: FxHashSet<MethodId> = FxHashSet::default();
     for Candidate { witness, .. } in candidates {
-        wanted.insert(witness.pair.method);
+        // What becomes of the two values may be in a method that is given both.
+        bottoms.insert(witness.pair.method);
         wanted.insert(witness.method);
         for via in [witness.pair.first, witness.pair.second] {
             let (mut method, mut here) = (witness.pair.method, via);

@@ -17,7 +17,7 @@ use super::explain::{Explaining, Told};
 
 use super::local::Locals;
 use super::receiver::is_one_object;
-use super::relation::{Relations, is_far};
+use super::relation::{Relations, calls_up, is_far};
 use super::sources::Sources;
 use super::standing::may_stand_out;
 use super::state::Holder;
@@ -59,7 +59,7 @@ pub(super) fn look<'a>(analysis: &'a Analysis<'a>, ground: &Ground<'_>, options:
     }
     let is_narrow = ground.is_narrow() && !options.lock_pattern.variant;
     let possible = possible(analysis, |witness| {
-        options.notes || !is_far(witness) && (!is_narrow || may_stand_out(analysis, witness))
+        options.notes || !is_far(analysis, witness) && (!is_narrow || may_stand_out(analysis, witness))
     });
     let relations = Relations::of(analysis, ground, &possible, options.notes);
     let judge = |candidate: Candidate<'a>| relations.judge(&candidate).map(|judgement| (candidate, judgement));
@@ -218,6 +218,7 @@ const MAX_IN_METHOD: usize = 12;
 /// end, the pairs that are the fewest calls away.
 fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     const MAX_ALIKE: u32 = 2;
+    const MAX_BELOW: u32 = 64;
     let mut order: Vec<(u32, &Witness)> = analysis
         .witnesses
         .iter()
@@ -235,7 +236,8 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
     for (_, witness) in order {
         let pair = witness.pair;
         // Takings that are many calls away, or a context that is, convince nobody.
-        if witness.calls.len() > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32 || pairs.contains(&pair) {
+        let is_away = calls_up(analysis, witness) > MAX_CALLS || depth(analysis, witness) > 2 * MAX_CALLS as u32;
+        if is_away || pairs.contains(&pair) {
             continue;
         }
         if may_be_context(analysis, &mut sources, witness) || !is_one_object(analysis, witness) {
@@ -246,7 +248,7 @@ fn nearest<'a>(analysis: &'a Analysis<'_>) -> Vec<&'a Witness> {
         let alike = by_lines.entry((pair.method, line(pair.first), line(pair.second))).or_default();
         let second = by_second.entry(deepest(analysis, pair.method, pair.second)).or_default();
         let in_method = by_method.entry(pair.method).or_default();
-        if *alike < MAX_ALIKE && *second < 4 * MAX_ALIKE && *in_method < MAX_IN_METHOD {
+        if *alike < MAX_ALIKE && *second < MAX_BELOW && *in_method < MAX_IN_METHOD {
             *alike += 1;
             *second += 1;
             *in_method += 1;

@@ -194,7 +194,7 @@ impl<'r> Relations<'r> {
             return None;
         }
         let is_style =
-            is_far(witness) || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
+            is_far(self.analysis, witness) || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
         if is_style && !self.tells_style {
             return None;
         }
@@ -459,8 +459,15 @@ fn is_hidden(analysis: &Analysis<'_>, method: MethodId) -> bool {
 }
 
 /// Whether the context is too far up to say that the pair was meant to be atomic: it is style at most.
-pub(super) fn is_far(witness: &Witness) -> bool {
-    witness.calls.len() > MAX_CONTEXT_CALLS
+pub(super) fn is_far(analysis: &Analysis<'_>, witness: &Witness) -> bool {
+    calls_up(analysis, witness) > MAX_CONTEXT_CALLS
+}
+
+/// How many calls up the context is. What a class does in methods that it alone can call, it does itself.
+pub(super) fn calls_up(analysis: &Analysis<'_>, witness: &Witness) -> usize {
+    let called = witness.calls.iter().skip(1).map(|(method, _)| *method).chain([witness.pair.method]);
+    let is_open = |method: &MethodId| !analysis.program.method(*method).access.is_private();
+    called.take(witness.calls.len()).filter(is_open).count()
 }
 
 /// Of two operations of an object that synchronizes itself: the first only looks, and the second does not look again.

@@ -347,8 +347,8 @@ impl Prepared<'_> {
     }
 
     /// A lock's name outside the method.
-    pub(super) fn outside(&self, lock: LockId) -> Option<Name> {
+    pub(super) fn outside(&self, lock: LockId, bound: Option<ClassName>) -> Option<Name> {
         let lock = self.locks.get(lock);
-        self.skeleton.outside(&lock.path, lock.kind, None)
+        self.skeleton.outside(&lock.path, lock.kind, bound)
     }
 }

@@ -421,8 +421,11 @@ impl Building<'_> {
         skeleton.yields.sort_by_key(|yields| yields.value);
     }
 
-    /// What the object is known to be that a lock's name starts from.
+    /// What the object is known to be that a lock's name starts from. The paper does not ask.
     fn bound(&self, lock: &Path) -> Option<ClassName> {
+        if self.knows == Knows::Monitors {
+            return None;
+        }
         let value = match lock.root {
             Root::This => return Some(self.body.method.class),
             Root::Value(value) => value,
