@@ -140,11 +140,7 @@ impl<'w> Words<'w> {
     /// Whether a class is this method's, or one is inside the other, or both are inside a third.
     fn is_of_method(&self, class: ClassId) -> bool {
         let program = self.whole.program;
-        let outermost = |class| {
-            let name = program.names.text(program.header(class).name.0);
-            name.split('$').next().unwrap_or(name)
-        };
-        outermost(class) == outermost(program.class_of(self.method))
+        are_nested(program, class, program.class_of(self.method))
     }
 
     /// The class, other than this method's, that does both: there they can be one method.
@@ -275,6 +271,15 @@ fn kind_of(operation: &str) -> u8 {
     } else {
         3
     }
+}
+
+/// Whether two classes are one, or one is inside the other, or both are inside a third: then they share private members.
+pub(crate) fn are_nested(program: &Program, one: ClassId, other: ClassId) -> bool {
+    let outermost = |class| {
+        let name = program.names.text(program.header(class).name.0);
+        name.split('$').next().unwrap_or(name)
+    };
+    outermost(one) == outermost(other)
 }
 
 /// "`Crew.run`", or "a lambda of `Crew.run`"; an accessor is called like what it calls.

@@ -159,7 +159,7 @@ impl<'c> Cover<'c> {
         let Touched { object, keys, spot, .. } = touched;
         if relation.is_held(object, keys, held)
             || self.is_made_here(method, touched)
-            || self.is_another(object, relation)
+            || self.is_another(method, object, relation)
         {
             return true;
         }
@@ -182,7 +182,7 @@ impl<'c> Cover<'c> {
                 let keys = keys_from_caller(self.program, keys, arguments);
                 let touched = Touched { object: &object, keys: &keys, spot, before: Some(EventId(event as u32)) };
                 if self.is_started(*caller, outline, event) {
-                    return relation.is_held(&object, &keys, &held);
+                    return relation.is_held(&object, &keys, &held) || self.is_another(*caller, &object, relation);
                 }
                 object.start == Start::Parameter(0) && self.is_constructing(*caller, outline, event)
                     || self.is_under(*caller, touched, &held, relation, climb - 1, asked)
@@ -311,19 +311,6 @@ impl<'c> Cover<'c> {
         let at = At { method, event: EventId(site as u32) };
         matches!(outline.events[site].action, Action::Lambda { .. })
             && self.threads.is_some_and(|threads| threads.started.contains(&at))
-    }
-
-    /// Whether an object is not one that the relation speaks of: what a field owns is in no other field.
-    fn is_another(&self, object: &Name, relation: &Relation) -> bool {
-        let Some(suffix) = &relation.object else { return false };
-        let mut pairs = object.steps.iter().rev().zip(suffix.steps.iter().rev());
-        match pairs.find(|(own, wanted)| own != wanted) {
-            Some((NameStep::Field(own), NameStep::Field(wanted))) => {
-                let holdings = &self.summaries.holdings;
-                holdings.is_own(self.program, *own) && holdings.is_own(self.program, *wanted)
-            }
-            _ => false,
-        }
     }
 
     /// The places in `caller` that call `method`, or make it as a lambda.

@@ -19,6 +19,9 @@ use crate::lock::{self, LockKind, LockOperation, Mode};
 use crate::path::{Path, Paths, Root, Step};
 use crate::section::{Held, Problem, Section, SectionKind, Sections};
 
+/// Constructors that call others are looked into so deep.
+const MAX_DEPTH: usize = 3;
+
 /// What a wrapper does to a lock.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Wrapper {
@@ -84,7 +87,7 @@ impl WrappedLock {
             Root::Unknown => return None,
         };
         let (start, kept) = match (path.root, path.steps.first()) {
-            (Root::This, Some(Step::Field(field))) => match given_for(program, body, *field) {
+            (Root::This, Some(Step::Field(field))) => match given_for(program, body, *field, MAX_DEPTH) {
                 Some(position) => (Start::Parameter(position), 1),
                 None => (start, 0),
             },
@@ -318,19 +321,33 @@ fn is_close(program: &Program, method: MethodName) -> bool {
     program.names.text(method.name) == "close" && program.names.text(method.descriptor) == "()V"
 }
 
-/// The parameter that a constructor keeps in a field of its object.
-fn given_for(program: &Program, body: &Body, field: FieldName) -> Option<u16> {
+/// The parameter that a constructor keeps in a field of its object, itself or by another constructor that it calls.
+fn given_for(program: &Program, body: &Body, field: FieldName, depth: usize) -> Option<u16> {
     if body.method.name != program.roots.constructor {
         return None;
     }
+    let parameter = |value: Value| match *body.op(body.without_casts(value)) {
+        Op::Parameter(position) => Some(position),
+        _ => None,
+    };
+    let is_it = |own: FieldName| program.resolve_field(own) == program.resolve_field(field);
     let mut stored = body.instructions().filter_map(|(_, instruction)| match instruction.op {
-        Op::PutField { base, field: own, value } if own == field && Some(base) == body.this() => Some(value),
+        Op::PutField { base, field, value } if is_it(field) && Some(base) == body.this() => Some(value),
         _ => None,
     });
-    match (*body.op(body.without_casts(stored.next()?)), stored.next()) {
-        (Op::Parameter(position), None) => Some(position),
-        _ => None,
+    if let Some(first) = stored.next() {
+        return parameter(first).filter(|_| stored.next().is_none());
     }
+    let (other, given) = body.instructions().find_map(|(_, instruction)| match instruction.op {
+        Op::Call { method, arguments, .. } if method.name == program.roots.constructor => {
+            let given = body.operands(arguments);
+            (given.first().copied() == body.this()).then_some((method, given))
+        }
+        _ => None,
+    })?;
+    let other = program.body(program.declared_method(other)?).ok()??;
+    let position = given_for(program, &other, field, depth.checked_sub(1)?)?;
+    parameter(*given.get(usize::from(position))?)
 }
 
 /// What one body shows.

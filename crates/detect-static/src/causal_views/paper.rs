@@ -230,7 +230,7 @@ pub(super) fn escapes(whole: &Whole<'_>) -> Vec<Escape> {
             }
             for influence in write.value.iter().chain(&write.control) {
                 let Root::Access(read) = influence.root else { continue };
-                let sections = left_within(summary, read, influence.ended, write.held, keeps_open);
+                let sections = left(summary, read, influence.ended, write.held, keeps_open);
                 let Some((first, second)) = sections else { continue };
                 let variable = own(whole, &summary.accesses[read.index()]);
                 let is_written = variable.is_some_and(|variable| !whole.variables.writers(variable).is_empty());
@@ -248,12 +248,8 @@ pub(super) fn escapes(whole: &Whole<'_>) -> Vec<Escape> {
 }
 
 /// The section that a value was read in and has left, and the one that it is written in, if the first is not still open.
-pub(super) fn left(summary: &Summary, read: AccessId, ended: SectionSet, held: SectionSet) -> Option<(usize, usize)> {
-    left_within(summary, read, ended, held, |_, _| true)
-}
-
-/// The same, where a section around the first may be none that keeps it open.
-fn left_within(
+/// A section around the first may be none that keeps it open.
+fn left(
     summary: &Summary,
     read: AccessId,
     ended: SectionSet,

@@ -9,8 +9,8 @@ use program::thread::{EntryId, EntryKind};
 use program::{FieldId, LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 
-use super::paper::left;
 use super::rules::is_known;
+use super::there::parted;
 use super::views::{Item, Pair, common};
 use crate::brackets;
 use crate::sources::{comes_by_calls, is_asserted};
@@ -221,10 +221,8 @@ impl Asking<'_> {
             let bounds = target.control.iter().map(|influence| (How::Bound, influence));
             for (how, influence) in positions.chain(bounds) {
                 let Root::Access(read) = influence.root else { continue };
-                let Some((first, second)) = left(self.summary, read, influence.ended, target.held) else { continue };
-                let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
-                let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
-                if is_same_lock && self.summary.accesses[read.index()].event != target.event {
+                let Some((first, second)) = parted(self.summary, read, influence.ended, target.held) else { continue };
+                if self.summary.accesses[read.index()].event != target.event {
                     found.push(Flow { how, read, target: AccessId(index as u32), first, second });
                 }
             }

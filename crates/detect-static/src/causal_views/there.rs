@@ -4,12 +4,12 @@
 use program::ir::CallKind;
 use program::model::State;
 use program::outline::{
-    Action, Argument, Event, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Outline, Sources, Start,
+    Action, Argument, Event, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Outline, SectionSet, Sources,
+    Start,
 };
-use program::summary::{Access, AccessId, Met, Root, Spot};
+use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
 use program::{MethodId, Place, Variable};
 
-use super::paper::left;
 use super::stale::{Asking, Flow, How};
 use crate::gone::Gone;
 
@@ -46,11 +46,9 @@ impl Asking<'_> {
             let found_keys = target.address.iter().filter(|influence| is_of_keys(influence.root));
             for influence in target.control.iter().chain(found_keys) {
                 let Root::Access(read) = influence.root else { continue };
-                let Some((first, second)) = left(self.summary, read, influence.ended, target.held) else { continue };
-                let (earlier, later) = (&self.summary.sections[first], &self.summary.sections[second]);
-                let is_same_lock = earlier.kind == later.kind && earlier.lock.same(&later.lock);
+                let Some((first, second)) = parted(self.summary, read, influence.ended, target.held) else { continue };
                 let asked = &self.summary.accesses[read.index()];
-                if is_same_lock && asked.event != target.event && asked.base.same(&target.base) {
+                if asked.event != target.event && asked.base.same(&target.base) {
                     found.push(Flow { how: How::There, read, target: AccessId(index as u32), first, second });
                 }
             }
@@ -290,6 +288,27 @@ impl Asking<'_> {
             })
         })
     }
+}
+
+/// The section that a value was read in and has left, and a later one on the same lock. A section around both may still be
+/// open: whether that keeps others out is another question.
+pub(super) fn parted(
+    summary: &Summary,
+    read: AccessId,
+    ended: SectionSet,
+    held: SectionSet,
+) -> Option<(usize, usize)> {
+    let read = &summary.accesses[read.index()];
+    let around = held.without(ended);
+    let is_outermost = |section: &usize| {
+        let outer = summary.sections[*section].inside.intersection(read.held);
+        outer.without(around).is_empty()
+    };
+    let first = ended.iter().filter(|section| read.held.contains(*section)).find(is_outermost)?;
+    let lock = |section: usize| (summary.sections[section].kind, &summary.sections[section].lock);
+    let is_same_lock = |section: &usize| lock(*section).0 == lock(first).0 && lock(*section).1.same(lock(first).1);
+    let mut later = held.iter().filter(|section| !read.held.contains(*section) || ended.contains(*section));
+    Some((first, later.find(is_same_lock)?))
 }
 
 /// Whether something is called or read of what an event yields although nobody asks whether it is there.

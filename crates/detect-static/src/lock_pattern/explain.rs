@@ -11,6 +11,7 @@ use super::analysis::{Analysis, Witness};
 use super::judge::Judgement;
 use super::state::Holder;
 use super::summary::Via;
+use crate::words::are_nested;
 
 /// A method that a finding speaks of.
 pub(super) struct Told {
@@ -309,6 +310,18 @@ impl Explaining<'_> {
         }
     }
 
+    /// The class that has the lock for itself.
+    fn keeper(&self) -> Option<String> {
+        let program = self.analysis.program;
+        let Some(program::Step::Field(field)) = self.witness.lock.steps.last() else { return None };
+        let field = program.resolve_field(*field)?;
+        let class = program.class_of_field(field);
+        let is_away = program.field(field).access.is_private()
+            && !are_nested(program, class, program.class_of(self.witness.pair.method));
+        let name = program.names.readable_class(program.header(class).name);
+        is_away.then(|| name.rsplit('.').next().unwrap_or(&name).to_owned())
+    }
+
     fn fix(&self, first: &Taking, second: &Taking, is_round: bool) -> String {
         let lock = &first.lock;
         let inside = match self.inner {
@@ -317,6 +330,14 @@ impl Explaining<'_> {
         };
         if first.kind == LockKind::Own {
             return format!("do both in one operation of `{lock}`, or guard all uses by a lock");
+        }
+        if let Some(keeper) = self.keeper() {
+            let lines = match (first.start.line, second.last_line) {
+                (Some(from), Some(to)) if from < to => format!(", line {from} and line {to}{inside},"),
+                (Some(from), _) => format!(", all of line {from}{inside},"),
+                _ => String::new(),
+            };
+            return format!("add a method to `{keeper}` that does both{lines} under its lock");
         }
         let held = match first.lock == second.lock {
             true => format!("hold `{lock}`"),

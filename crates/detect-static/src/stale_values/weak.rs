@@ -335,6 +335,13 @@ impl Looking<'_> {
                     && names.text(method.descriptor).starts_with("()L")
             })
         };
+        // By name, all that are fit, or whatever is first.
+        let takes_some = |spot: &Spot| {
+            called_at(self.whole, spot).is_some_and(|method| {
+                let name = names.text(method.name);
+                ["drain", "poll", "pop", "remove", "take"].iter().any(|word| name.starts_with(word))
+            })
+        };
         stale.how == Use::Decides
             && stale.variable == stale.written
             && !self.access(stale.read).is_keyed
@@ -342,7 +349,7 @@ impl Looking<'_> {
             && takes(&self.access(stale.write).spot)
             && self.whole.variables.writers(stale.variable).iter().all(|place| {
                 self.access_at(place)
-                    .is_some_and(|access| !takes(&access.spot) || access.spot == self.access(stale.write).spot)
+                    .is_some_and(|access| !takes_some(&access.spot) || access.spot == self.access(stale.write).spot)
             })
     }
 
