@@ -23,7 +23,7 @@ impl Looking<'_> {
                     && mark.event == found.event
                     && mark.event < write.event
                     && self.variable(mark) == Some(stale.variable)
-                    && comes_from(&mark.address, id)
+                    && (comes_from(&mark.address, id) || self.is_marked_where_looked(found.spot, mark.spot))
             };
             !found.is_write
                 && found.event != write.event
@@ -33,11 +33,32 @@ impl Looking<'_> {
                 && self.summary.accesses.iter().any(is_mark)
                 && self.whole.variables.writers(stale.variable).iter().all(|place| {
                     self.is_by(place, |there, other| {
-                        there.is_in_place(other) && there.is_at_found(other, stale.variable, found.spot)
+                        there.is_in_place(other)
+                            && (there.is_at_found(other, stale.variable, found.spot)
+                                || self.is_marked_where_looked(found.spot, other.spot))
                     })
                 })
         };
         stale.variable == stale.written && self.summary.accesses.iter().enumerate().any(is_found_and_marked)
+    }
+
+    /// `if (hooks[i] == null) { hooks[i] = coat; return i; }`: whether the place that is marked is the one that was looked at,
+    /// and is marked because of what was there.
+    fn is_marked_where_looked(&self, found: Spot, mark: Spot) -> bool {
+        let method = self.whole.calls.hierarchy.resolve_name(self.whole.program, found.method);
+        let Some(there) = method.and_then(|method| Looking::anywhere(self.whole, method)) else { return false };
+        let mut looks =
+            there.summary.accesses.iter().enumerate().filter(|(_, look)| !look.is_write && look.spot == found);
+        looks.any(|(id, look)| {
+            there.summary.accesses.iter().any(|one| {
+                one.is_write
+                    && one.spot == mark
+                    && !one.keys.is_empty()
+                    && one.keys == look.keys
+                    && one.base.same(&look.base)
+                    && comes_from(&one.control, AccessId(id as u32))
+            })
+        })
     }
 
     /// Whether a write leaves all other positions where they are.

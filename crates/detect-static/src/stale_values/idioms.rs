@@ -47,6 +47,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_asked_of_step(stale, write)
         || looking.is_of_own_number(stale, write)
         || looking.is_of_claimed_position(stale, write)
+        || looking.is_begun_if_any(stale, write)
         || looking.is_fenced(stale, write)
 }
 

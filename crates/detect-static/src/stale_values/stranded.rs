@@ -113,6 +113,39 @@ impl Looking<'_> {
         found
     }
 
+    /// `while (!jobs.isEmpty() && busy.compareAndSet(false, true)) run();`: the mark is put up in one step because there is
+    /// something, and what comes then asks whether it got something, before the mark is taken down.
+    pub(super) fn is_begun_if_any(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let asks = |taking: &Access| {
+            self.place_of(&taking.spot).is_some_and(|(there, at)| {
+                there.conditions.iter().any(|condition| {
+                    condition.absent.is_some()
+                        && condition.sources.iter().any(|source| source.origin == Origin::Event(at))
+                })
+            })
+        };
+        let begins = |up: &Access| {
+            up.is_write
+                && self.variable(up) == Some(stale.written)
+                && comes_from(&up.control, stale.read)
+                && self.called_at(up) == Some("compareAndSet")
+                && self.moves(up, None) == Some(Move::Up)
+                && (up.event == write.event || outline.may_follow(up.event, write.event))
+                && self.summary.accesses.iter().any(|taking| {
+                    taking.is_write
+                        && self.variable(taking) == Some(stale.variable)
+                        && self.way_of(taking) == Some(Way::Down)
+                        && outline.may_follow(up.event, taking.event)
+                        && asks(taking)
+                })
+        };
+        stale.how == Use::Decides
+            && stale.variable != stale.written
+            && self.access(stale.read).is_of_contents()
+            && self.summary.accesses.iter().any(begins)
+    }
+
     /// Whether a write is done only once a look at a container has found nothing.
     fn is_because_none(&self, outline: &Outline, asked: &Access, write: &Access) -> bool {
         let is_of_container = |origin: Origin| match origin {
