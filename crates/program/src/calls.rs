@@ -253,6 +253,22 @@ impl Calls {
         self.callees.of(method)
     }
 
+    /// What runs of the tasks that a method makes, where these are objects of classes of the program's own: no callees.
+    pub(crate) fn tasks<'c>(&'c self, program: &'c Program, method: MethodId) -> impl Iterator<Item = MethodId> + 'c {
+        let mentions = self.mentions.get(method.index()).into_iter();
+        let made = mentions.flat_map(|mentions| &mentions.calls).map(|(_, called)| *called);
+        let is_made = |called: &MethodName| called.name == program.roots.constructor;
+        made.filter(is_made).filter_map(|called| self.run_of(program, called.class))
+    }
+
+    /// The method that runs when an object of a class is started as a task.
+    pub(crate) fn run_of(&self, program: &Program, class: ClassName) -> Option<MethodId> {
+        let entry = self.task_entry(program, class)?;
+        let found = self.hierarchy.resolve(program, class, entry.name, entry.descriptor)?;
+        let is_task = matches!(program.names.text(entry.name), "run" | "call" | "compute");
+        (is_task && program.is_checked(program.class_of(found))).then_some(found)
+    }
+
     /// Whether a call or a function in a method's own code can run this one, and no more than so many.
     pub fn means_among(&self, program: &Program, caller: MethodId, callee: MethodId, most: usize) -> bool {
         let mentions = &self.mentions[caller.index()];

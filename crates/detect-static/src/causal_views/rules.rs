@@ -173,12 +173,21 @@ impl Asking<'_> {
                 if !self.may_follow(a, b) {
                     return None;
                 }
-                others.into_iter().filter(|other| !self.is_carried(a, b, other)).find_map(|other| {
+                let others: Vec<&Joint> = others.into_iter().filter(|other| !self.is_carried(a, b, other)).collect();
+                let find = |met: &dyn Fn(&Joint) -> Option<Met>| {
+                    let mut known = others.iter().filter_map(|other| Some((*other, met(other)?)));
+                    let is_apart = |other: &Joint, met: &Met| {
+                        met.kind != MeetingKind::Decided || !self.is_answered_alike(a, b, other)
+                    };
+                    known
+                        .find(|(other, met)| is_apart(other, met) && self.runs_with(a, b, other))
+                        .map(|(other, met)| torn(other, met))
+                };
+                find(&|other| {
                     let met = self.use_together(other).or_else(|| self.looked_up_too_early(a, b, other));
-                    let met = met.or_else(|| self.sees_half(a, b, other))?;
-                    let is_one = met.kind == MeetingKind::Decided && self.is_answered_alike(a, b, other);
-                    (!is_one && self.runs_with(a, b, other)).then(|| torn(other, met))
-                })?
+                    met.or_else(|| self.sees_half(a, b, other))
+                })
+                .or_else(|| find(&|other| self.put_across(a, b, other)))?
             }
         };
         let are_one = match kind {
@@ -449,6 +458,24 @@ impl Asking<'_> {
             });
             is_found.then_some(Met { spot: content.spot, kind: MeetingKind::Computed })
         })
+    }
+
+    /// Whether the reader puts what is written second in the place of what is written first, as who swaps two does: between
+    /// the two writes it undoes the first, and no order of both as wholes would.
+    fn put_across(&self, first: &Access, second: &Access, reader: &Joint) -> Option<Met> {
+        let summary = self.whole.summaries.summary(reader.method)?;
+        let item = |access: &Access| Item::of(self.whole, reader.method, access);
+        let (over, from) = match first.event <= second.event {
+            true => (reader.first, reader.second),
+            false => (reader.second, reader.first),
+        };
+        let (over, from) = (&summary.accesses[over.index()], self.likes(reader, from));
+        let mut writes = summary.accesses.iter().filter(|write| write.is_write && write.held.0 & over.held.0 != 0);
+        let put = writes.find(|write| {
+            let is_from = |root: Root| matches!(root, Root::Access(read) if from.contains(&read));
+            write.value.iter().any(|influence| is_from(influence.root)) && item(write) == item(over)
+        })?;
+        Some(Met { spot: put.spot, kind: MeetingKind::Computed })
     }
 
     /// All accesses of a section that touch the same as one of them, in the same way.

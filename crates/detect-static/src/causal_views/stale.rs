@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::rules::is_known;
 use super::there::parted;
-use super::views::{Item, Pair, common};
+use super::views::{Item, Pair, common, known};
 use crate::brackets;
 use crate::sources::{comes_by_calls, is_asserted};
 use crate::stale_values::{is_by_habit, is_old, is_tool};
@@ -161,8 +161,8 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId) -> Vec<Stale> {
     let mut found: Vec<(Stale, Variable)> = Vec::new();
     for flow in asking.flows() {
         let read = &summary.accesses[flow.read.index()];
-        let Some(variable) = Variable::of(whole.program, read) else { continue };
-        let target = Variable::of(whole.program, &summary.accesses[flow.target.index()]);
+        let Some(variable) = known(whole, method, read) else { continue };
+        let target = known(whole, method, &summary.accesses[flow.target.index()]);
         if found.iter().any(|(_, told)| *told == variable)
             || target.is_some_and(|target| is_printed(whole.program, target))
         {
@@ -282,7 +282,7 @@ impl Asking<'_> {
 
     /// The write that another thread may do in between, if it is a mistake.
     fn mistake(&self, stale: &Flow, read: &Access, target: &Access) -> Option<Place> {
-        let item = |access: &Access| Item::of(self.whole, self.method, access);
+        let item = |access: &Access| Item::known(self.whole, self.method, access);
         let (seen, reached) = (item(read)?, item(target)?);
         let is_position = || self.tells_position(read) && self.takes_position(target);
         let is_wanted = match stale.how {
@@ -405,7 +405,7 @@ impl Asking<'_> {
     fn is_reserved(&self, stale: &Flow, seen: &Item, reached: &Item) -> bool {
         let mut inside = self.summary.accesses.iter().filter(|access| access.held.contains(stale.first));
         inside.any(|access| {
-            let item = Item::of(self.whole, self.method, access);
+            let item = Item::known(self.whole, self.method, access);
             access.is_write && (item.as_ref() == Some(seen) || item.as_ref() == Some(reached))
         })
     }
@@ -469,14 +469,14 @@ impl Asking<'_> {
                 && is_enough()
                 && access.held.contains(stale.second)
                 && !influence.ended.contains(stale.second)
-                && Item::of(self.whole, self.method, access).as_ref() == Some(seen)
+                && Item::known(self.whole, self.method, access).as_ref() == Some(seen)
         })
     }
 
     /// Whether something excludes all other writers from the read to the use.
     fn is_covered(&self, stale: &Flow, read: &Access, target: &Access) -> bool {
         let cover = self.whole.cover().among(self.whole.threads());
-        let Some(variable) = Variable::of(self.whole.program, read) else { return false };
+        let Some(variable) = known(self.whole, self.method, read) else { return false };
         let first = &self.summary.sections[stale.first];
         let by_callers = cover.held_by_callers(self.method);
         if by_callers.iter().any(|held| held.kind == first.kind && held.name.same(&first.lock)) {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::threads::is_in_making;
+use crate::threads::{is_in_making, is_shared};
 
 /// Sections that touch more than this many variables say little about any two of them.
 const MAX_VIEW: usize = 16;
@@ -44,6 +44,12 @@ impl Item {
                 && name(self).is_some_and(|own| name(other) == Some(own))
     }
 
+    /// The same of a library object that the method was given.
+    pub(super) fn known(whole: &Whole<'_>, method: MethodId, access: &Access) -> Option<Item> {
+        let given = || Some(Item { variable: known(whole, method, access)?, owner: Some(access.base.clone()) });
+        Item::of(whole, method, access).or_else(|| given().filter(|_| access.bare_parameter().is_some()))
+    }
+
     /// What an access touches, if the object has a name and others may have it.
     pub(super) fn of(whole: &Whole<'_>, method: MethodId, access: &Access) -> Option<Item> {
         let variable = own(whole, access)?;
@@ -64,6 +70,15 @@ impl Item {
         }
         Some(Item { variable, owner })
     }
+}
+
+/// The variable of an access, or the first one that callers give for the parameter that it is to and threads share.
+pub(super) fn known(whole: &Whole<'_>, method: MethodId, access: &Access) -> Option<Variable> {
+    let given = || {
+        let given = whole.variables.given(method, access.bare_parameter()?);
+        given.iter().copied().find(|variable| is_shared(whole, *variable))
+    };
+    Variable::of(whole.program, access).or_else(given)
 }
 
 /// The variable of an access, if it is one of the program's own: not so the console.

@@ -240,6 +240,7 @@ impl<'t> Telling<'t> {
             LateUseKind::Decides => "the old value decides".to_owned(),
             LateUseKind::Given(method) => format!("the old value is given to `{}`", names.text(method.name)),
             LateUseKind::Stored(_) => "the old value is stored, or says where".to_owned(),
+            LateUseKind::Computed => "something is worked out from the old value".to_owned(),
         };
         let name = self.whole.program.method_name(self.method);
         let mut steps = Steps::default();
@@ -262,10 +263,13 @@ impl<'t> Telling<'t> {
 
     fn lock(&self, one: &Superfluous) -> Option<Finding> {
         let summary = self.whole.summaries.summary(self.method)?;
-        let (inner, outer) = (summary.sections.get(one.inner)?, summary.sections.get(one.outer)?);
-        let (lock, around) = (self.words.readable.name(&inner.lock), self.words.readable.name(&outer.lock));
+        let inner = summary.sections.get(one.inner)?;
+        let (lock, around) = (self.words.readable.name(&inner.lock), self.words.readable.name(&one.around.name));
         let mut steps = Steps::default();
-        steps.add(Thread::a(), Some(self.places.section(outer)), format!("`{around}` taken"));
+        match one.outer.and_then(|outer| summary.sections.get(outer)) {
+            Some(outer) => steps.add(Thread::a(), Some(self.places.section(outer)), format!("`{around}` taken")),
+            None => steps.add(Thread::a(), None, format!("`{around}` taken by whoever calls")),
+        }
         steps.add(Thread::a(), Some(self.places.section(inner)), format!("`{lock}` taken inside"));
         let message = format!("`{lock}` is only ever taken while `{around}` is held, and keeps nobody out");
         let fix = format!("leave `{lock}` away, or take it alone where `{around}` is not needed");

@@ -60,6 +60,7 @@ mod surplus;
 mod swept;
 mod telling;
 mod validated;
+mod versions;
 mod waits;
 mod way;
 mod weak;

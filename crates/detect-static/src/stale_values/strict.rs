@@ -5,11 +5,13 @@ use program::{HeldLock, LockKind, MethodId, Mode, Relation, Whole};
 
 use super::rules::Stale;
 
-/// A lock that is only ever taken under another one: the section on it, and the section around that.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A lock that is only ever taken under another one: the section on it, and the lock around that.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Superfluous {
     pub(super) inner: usize,
-    pub(super) outer: usize,
+    pub(super) around: HeldLock,
+    /// The section on the lock around it; none if all callers hold it.
+    pub(super) outer: Option<usize>,
 }
 
 /// Uses of old values that are not told of already: one for each read.
@@ -36,16 +38,25 @@ pub(super) fn superfluous(whole: &Whole<'_>, method: MethodId) -> Vec<Superfluou
         if !is_lock || !summary.accesses.iter().any(is_used) {
             continue;
         }
-        let outer = section.inside.iter().find(|outer| {
-            let around = &summary.sections[*outer];
-            let held = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
+        let keeps_out = |around: &HeldLock| {
             around.mode == Mode::Exclusive
                 && around.kind != LockKind::Own
-                && Relation::between(&section.lock, &held)
+                && Relation::between(&section.lock, around)
                     .is_some_and(|relation| cover.is_always_inside(method, &section.lock, section.kind, &relation))
+        };
+        let own = section.inside.iter().map(|outer| {
+            let around = &summary.sections[outer];
+            let around = HeldLock { name: around.lock.clone(), kind: around.kind, mode: around.mode };
+            Superfluous { inner, around, outer: Some(outer) }
         });
+        let of_callers = || {
+            let held = cover.held_by_callers(method).into_iter().filter(|held| !held.name.same(&section.lock));
+            held.map(|around| Superfluous { inner, around, outer: None }).find(|one| keeps_out(&one.around))
+        };
         let is_told = found.iter().any(|told| summary.sections[told.inner].lock == section.lock);
-        found.extend(outer.filter(|_| !is_told).map(|outer| Superfluous { inner, outer }));
+        if !is_told {
+            found.extend(own.into_iter().find(|one| keeps_out(&one.around)).or_else(of_callers));
+        }
     }
     found
 }

@@ -54,9 +54,6 @@ impl Looking<'_> {
                 && !self.is_judged_by_value(stale, write)
                 && !self.is_updated_blindly(stale, write)
                 && !self.expects_other(stale, write);
-            // What looks at the very thing that it changes needs no other permission.
-            let looks_at_itself = stale.variable != stale.written
-                && write.control.iter().any(|influence| self.is_fresh(influence, stale.written, write));
             // `most = Math.max(most, entries.size())`: what is kept in step with what is there now is right at any time.
             let is_now = |influence: &Influence| match influence.root {
                 Root::Access(read) => {
@@ -71,7 +68,6 @@ impl Looking<'_> {
             if follows
                 || looks_again && !self.is_one_of_many(stale, write) && !self.is_surplus(stale, write)
                 || answers
-                || looks_at_itself
                 || self.is_hint(stale, write)
                 || self.is_reversed(stale, write)
                 || self.is_asked_by_container(stale, write)
@@ -96,7 +92,8 @@ impl Looking<'_> {
         {
             return true;
         }
-        write.compared.iter().filter(|compared| compared.are_equal).any(|compared| {
+        let mut told = write.compared.iter().filter(|compared| compared.are_equal && !compared.is_of_parts);
+        told.any(|compared| {
             let [left, right] = &compared.sides;
             // A version that is at least as high as it was says nothing.
             let is_version = |fresh: u8| compared.larger != Some(fresh);
@@ -391,53 +388,6 @@ impl Looking<'_> {
                         && self.is_version(variable, stale.variable)
             })
         })
-    }
-
-    /// Whether a version was read before the value that goes with it, on all ways to the write: if it is still the same then,
-    /// the value was of that version or is so now.
-    pub(super) fn is_read_first(&self, version: &Access, value: &Access, write: &Access) -> bool {
-        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
-        let block_of = |event: EventId| outline.events[event.index()].block as usize;
-        let follows = match block_of(version.event) == block_of(value.event) {
-            true => version.event < value.event,
-            false => outline.follows_surely(version.event)[block_of(value.event)],
-        };
-        follows && !outline.leads_to(version.event, write.event, &[value.event])
-    }
-
-    /// Whether every write of a variable also writes its version, in one section.
-    fn is_counted_on(&self, version: Variable, variable: Variable) -> bool {
-        self.whole.variables.writers(variable).iter().all(|place| {
-            let Some(there) = Looking::at(self.whole, place.method) else { return false };
-            let held = there.access(place.access).held;
-            there.summary.accesses.iter().any(|access| {
-                access.is_write && !access.held.intersection(held).is_empty() && self.variable(access) == Some(version)
-            })
-        })
-    }
-
-    /// Whether every write of a variable also writes its version, in one section, or has compared the version there.
-    fn is_version(&self, version: Variable, variable: Variable) -> bool {
-        version != variable
-            && self.whole.variables.writers(variable).iter().all(|place| {
-                let Some(summary) = self.whole.summaries.summary(place.method) else { return false };
-                let write = &summary.accesses[place.access.index()];
-                let held = write.held;
-                let is_fresh = |influence: &Influence| match influence.root {
-                    Root::Access(read) => {
-                        let read = &summary.accesses[read.index()];
-                        !read.held.intersection(held).is_empty() && self.variable(read) == Some(version)
-                    }
-                    Root::Parameter(_) => false,
-                };
-                let mut sides = write.compared.iter().filter(|one| one.are_equal).flat_map(|one| &one.sides);
-                sides.any(|side| side.iter().any(is_fresh))
-                    || summary.accesses.iter().any(|access| {
-                        access.is_write
-                            && !access.held.intersection(held).is_empty()
-                            && self.variable(access) == Some(version)
-                    })
-            })
     }
 
     /// `if (removed.get(key) != null) return null; return kept.get(key);`: what a method has looked at, and yields no part

@@ -5,12 +5,16 @@
 
 use classfile::Against;
 use classfile::Condition as Relation;
-use location::Names;
+use location::{MethodName, Names};
 use smallvec::SmallVec;
 
 use super::Condition;
 use super::dominators::Dominators;
-use crate::ir::{BlockId, Body, Op, Value};
+use crate::ir::{Arithmetic, BlockId, Body, Op, Value, ValueType};
+use crate::model::numbers::is_box;
+
+/// Values that are worked out in more steps than this are taken for what they were worked out from.
+const MAX_STEPS: usize = 6;
 
 /// The two values that a branch compares with each other.
 pub(super) fn sides(body: &Body, names: &Names, branch: Value) -> Option<[Value; 2]> {
@@ -41,6 +45,84 @@ fn compared(body: &Body, names: Option<&Names>, branch: Value) -> Option<([Value
         },
         _ => None,
     }
+}
+
+/// Whether two values that are found equal may still come from different ones: `now % 2 == seen % 2` says little of `now`
+/// and `seen`, and neither does `bucket(now) == bucket(seen)`.
+pub(super) fn are_parts(body: &Body, names: &Names, sides: [Value; 2]) -> bool {
+    let given_to = |value: Value| match *body.op(body.without_casts(value)) {
+        Op::Call { kind, method, arguments } => {
+            let receiver = usize::from(kind != classfile::CallKind::Static);
+            let is_given = body.operands(arguments).len() > receiver && !is_same_value(names, method);
+            is_given.then_some(method)
+        }
+        _ => None,
+    };
+    let [left, right] = sides;
+    let one = given_to(left);
+    one.is_some() && one == given_to(right) || sides.iter().any(|side| is_part(body, names, *side, MAX_STEPS))
+}
+
+/// Whether a value tells only a part of what it was worked out from.
+fn is_part(body: &Body, names: &Names, value: Value, steps: usize) -> bool {
+    let Some(steps) = steps.checked_sub(1) else { return false };
+    let value = body.without_casts(value);
+    let is_fixed = |value: Value| matches!(body.op(value), Op::Constant(_) | Op::Parameter(_));
+    match *body.op(value) {
+        Op::Arithmetic(how, left, right) => match how {
+            _ if is_fixed(left) && is_fixed(right) => false,
+            Arithmetic::Add | Arithmetic::Subtract | Arithmetic::Xor => {
+                !is_fixed(left) && !is_fixed(right)
+                    || [left, right].iter().any(|operand| is_part(body, names, *operand, steps))
+            }
+            _ => true,
+        },
+        Op::Negate(of) => is_part(body, names, of, steps),
+        Op::Convert(of) => {
+            let types = [of, value].map(|value| body.instruction(value).value_type);
+            let is_wider = matches!(
+                types,
+                [ValueType::Int, ValueType::Long | ValueType::Double] | [ValueType::Float, ValueType::Double]
+            );
+            !is_wider || is_part(body, names, of, steps)
+        }
+        Op::Call { method, arguments, .. } => {
+            let of = body.operands(arguments).first();
+            match is_same_value(names, method) {
+                true => of.is_some_and(|of| is_part(body, names, *of, steps)),
+                false => of.is_some() && is_of_values(names.text(method.class.0)),
+            }
+        }
+        _ => false,
+    }
+}
+
+/// Whether what a class's methods yield is worked out from numbers, texts or objects that they are given.
+fn is_of_values(class: &str) -> bool {
+    let name = class.strip_prefix("java/lang/").unwrap_or_default();
+    const NUMBERS: [&str; 8] = ["Boolean", "Byte", "Character", "Double", "Float", "Integer", "Long", "Short"];
+    matches!(name, "Math" | "Object" | "StrictMath" | "String" | "System")
+        || NUMBERS.contains(&name)
+        || class == "java/util/Objects"
+}
+
+/// Whether a call yields what it was given, under another type.
+fn is_same_value(names: &Names, method: MethodName) -> bool {
+    let (class, name) = (names.text(method.class.0), names.text(method.name));
+    let is_kept = matches!(
+        (class, name),
+        ("java/lang/String" | "java/lang/Double" | "java/lang/Float" | "java/lang/Boolean", "valueOf")
+            | (_, "toString" | "intern" | "booleanValue" | "floatValue" | "doubleValue" | "longValue" | "intValue")
+            | ("java/util/Objects", "requireNonNull")
+    );
+    // Out of a larger box into a smaller number.
+    let is_cut = matches!(
+        (class, name),
+        ("java/lang/Long" | "java/lang/Double" | "java/lang/Float", "intValue" | "shortValue" | "byteValue")
+            | ("java/lang/Double" | "java/lang/Float", "longValue")
+            | ("java/lang/Integer", "shortValue" | "byteValue")
+    );
+    !is_cut && (is_kept || is_box(names, method))
 }
 
 /// Whether the first of two values that are compared by size must be the larger one, or equal, where this edge is taken.

@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use super::agree::sides;
+use super::agree::{are_parts, sides};
 use super::build::Building;
 use super::flow::{Flow, Places};
 use super::waits::Point;
@@ -43,9 +43,11 @@ impl<'b> Building<'b> {
             self.body.for_each_operand(op, |operand| operands.push(operand));
             let held = places.held[last.index()];
             let nought = without(op, Against::Zero);
+            let compared = sides(self.body, &self.program.names, last);
             conditions[block.index()] = Some(Condition {
                 line: self.body.line(self.body.instruction(last).pc),
-                sides: sides(self.body, &self.program.names, last)
+                is_of_parts: compared.is_some_and(|sides| are_parts(self.body, &self.program.names, sides)),
+                sides: compared
                     .map(|sides| Box::new(sides.map(|side| flow.of([side], last))))
                     .filter(|sides| sides.iter().all(|side| !side.is_empty())),
                 is_by_size: matches!(

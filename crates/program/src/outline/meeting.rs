@@ -84,6 +84,43 @@ pub fn meetings(program: &Program, body: &Body) -> Vec<Meeting> {
     found
 }
 
+/// A place where something is worked out from values: a number, a text, another type.
+pub(crate) struct Computation {
+    pub(crate) line: Option<u32>,
+    pub(crate) block: u32,
+    pub(crate) pc: u32,
+    pub(crate) sources: Sources,
+}
+
+/// The computations of one method, in the order of code.
+pub(crate) fn computations(program: &Program, body: &Body) -> Vec<Computation> {
+    let sections = Sections::of(body, program);
+    let paths = Paths::new(body, program);
+    let building = Building::new(program, body, &sections, &paths);
+    let (places, _, _) = building.places(&|_| true);
+    let flow = Flow::compute(&places);
+    let computation = |(value, instruction): (Value, &crate::ir::Instruction)| {
+        let is_computed = match instruction.op {
+            Op::Arithmetic(..)
+            | Op::Negate(_)
+            | Op::Compare(..)
+            | Op::Convert(_)
+            | Op::Cast(..)
+            | Op::InstanceOf(..)
+            | Op::ArrayLength(_)
+            | Op::NewArray { .. } => true,
+            Op::CallDynamic { dynamic, .. } => body.dynamic(dynamic).lambda.is_none(),
+            _ => false,
+        };
+        let mut operands: SmallVec<[Value; 4]> = SmallVec::new();
+        body.for_each_operand(&instruction.op, |operand| operands.push(operand));
+        let sources = if is_computed { flow.of(operands, value) } else { Sources::new() };
+        let (pc, block) = (instruction.pc, body.block_of(value).index() as u32);
+        (!sources.is_empty()).then(|| Computation { line: body.line(pc), block, pc, sources })
+    };
+    body.instructions().filter_map(|(value, instruction)| computation((value, instruction))).collect()
+}
+
 /// What an object is told, each with where.
 type Parts = Vec<(Value, Value)>;
 

@@ -28,6 +28,7 @@ use smallvec::SmallVec;
 pub use awaited::Awaited;
 pub use build::outline;
 pub use key::{Key, KeyStart};
+pub(crate) use meeting::computations;
 pub use meeting::{Meeting, MeetingKind, meetings};
 pub use narrow::{Known, Narrowing};
 pub use objects::{Object, Objects};
@@ -291,6 +292,8 @@ pub struct Condition {
     pub sources: Sources,
     /// Where the two sides come from, if it compares two values that both come from somewhere.
     pub sides: Option<Box<[Sources; 2]>>,
+    /// What it compares tells only a part of these: `now % 2 == seen % 2`.
+    pub is_of_parts: bool,
     /// It asks which of two is larger, and not whether they are equal.
     pub is_by_size: bool,
     /// Of a question whether there is something: the number of the successor that follows if there is nothing.

@@ -138,7 +138,9 @@ impl Composing<'_, '_> {
                 let condition = &self.outline.conditions[one as usize];
                 let sides = condition.sides.as_deref()?;
                 let larger = condition.is_by_size.then(|| u8::from(!event.differed.contains(&one)));
-                Some(Compared { sides: [self.influences(&sides[0]), self.influences(&sides[1])], are_equal, larger })
+                let is_of_parts = condition.is_of_parts && !condition.is_by_size;
+                let sides = [self.influences(&sides[0]), self.influences(&sides[1])];
+                Some(Compared { sides, are_equal, is_of_parts, larger })
             })
             .filter(|compared| compared.sides.iter().all(|side| !side.is_empty()))
             .collect()

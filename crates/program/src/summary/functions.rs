@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use super::compose::Composing;
 use super::influences::Gathering;
 use super::instantiate::{Around, Outside};
-use super::{Handed, Influences, Run};
+use super::{Handed, Influence, Influences, Root, Run};
 use crate::class::MethodId;
 use crate::model::{self, CallModel, Returns, Target};
-use crate::outline::{Action, Argument, Event, EventId, Name, Object, SectionSet, Sources, Start};
+use crate::outline::{Action, Argument, Event, EventId, Name, Object, Origin, SectionSet, Sources, Start};
 use classfile::CallKind;
 use location::MethodName;
 use smallvec::SmallVec;
@@ -53,6 +53,13 @@ impl Composing<'_, '_> {
             Some(model::Start { task: model::Task::Argument(index), .. }) => Some(index),
             _ => model.wraps,
         };
+        let is_own = matches!(model.starts, Some(model::Start { task: model::Task::Receiver, .. }));
+        let task = started.map(|index| usize::from(index) + skip).or_else(|| is_own.then_some(0));
+        if let Some(task) = task.and_then(|task| arguments.get(task))
+            && let Some(yielded) = self.run_task(id, event, task)
+        {
+            return yielded;
+        }
         let in_place = match section {
             Some(section) if model.runs_inside => Around::Section(section),
             _ => Around::Caller,
@@ -61,7 +68,7 @@ impl Composing<'_, '_> {
         let functions: SmallVec<[(u8, Around); 2]> =
             runs.chain(started.map(|index| (index, Around::Nothing))).collect();
         if functions.is_empty() {
-            return Influences::default();
+            return self.waited_for(event, arguments);
         }
         // They are given what the object holds, which is as old as the object where only this method knows it.
         let held = self.sections(event.held);
@@ -109,6 +116,64 @@ impl Composing<'_, '_> {
             computed.add_all(&self.influence[id.index()]);
         }
         computed.finish()
+    }
+
+    /// A task that is an object of a class of the program's own: what it does with what was read before and that it carries,
+    /// and where its result comes from. What this method has made and filled is known to the task as it is to all.
+    fn run_task(&mut self, id: EventId, event: &Event, task: &Argument) -> Option<Influences> {
+        let [Object::New { class, .. }] = *task.objects.as_slice() else { return None };
+        let run = self.calls.run_of(self.program, class).filter(|_| self.extent.follows_tasks())?;
+        let body = (self.known)(run)?;
+        let mut carried = Gathering::default();
+        self.given_to_task(&mut carried, task, SectionSet::default());
+        let is_own = |name: &Name| matches!(name.start, Start::New(_) | Start::Unknown);
+        let is_old = |influence: &Influence| match influence.root {
+            Root::Access(read) => {
+                let access = self.summary.accesses.get(read.index());
+                access.is_some_and(|access| {
+                    !influence.ended.intersection(access.held).is_empty() && !is_own(&access.base)
+                })
+            }
+            Root::Parameter(_) => false,
+        };
+        let given = std::slice::from_ref(task);
+        let is_answer = |influence: &Influence| match influence.root {
+            Root::Access(read) => !is_own(&self.translate(&body.accesses[read.index()].base, given)),
+            Root::Parameter(_) => false,
+        };
+        let answer;
+        let does = if carried.finish().iter().any(is_old) {
+            body
+        } else if body.result.iter().any(is_answer) {
+            answer = body.answer();
+            &answer
+        } else {
+            return None;
+        };
+        self.influence[id.index()] = Influences::default();
+        self.is_task = true;
+        self.instantiate(id, event, given, does, Around::Nothing, Outside::default());
+        self.is_task = false;
+        Some(std::mem::take(&mut self.influence[id.index()]))
+    }
+
+    /// What a task has yielded that this method has started, and waits for: `answer.get()`.
+    fn waited_for(&self, event: &Event, arguments: &[Argument]) -> Influences {
+        let names = &self.program.names;
+        let Action::Call { method, .. } = &event.action else { return Influences::default() };
+        let is_answer = names.text(method.name) == "get"
+            && matches!(names.text(method.class.0), "java/util/concurrent/Future" | "java/util/concurrent/FutureTask");
+        let Some(future) = arguments.first().filter(|_| is_answer) else { return Influences::default() };
+        let is_started = |event: EventId| match &self.outline.events[event.index()].action {
+            Action::Call { method, .. } => {
+                let model = self.calls.model(self.program, *method, method.class);
+                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
+            }
+            _ => false,
+        };
+        let mut sources = future.sources.clone();
+        sources.retain(|source| matches!(source.origin, Origin::Event(event) if is_started(event)));
+        self.influences(&sources)
     }
 
     /// A method reference to library code, such as `seen::contains`: what it is given comes from where `source` comes

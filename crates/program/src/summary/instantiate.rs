@@ -323,11 +323,10 @@ impl Composing<'_, '_> {
                     }
                 }
                 _ => {
-                    let own = access.compared.iter().map(|one| Compared {
-                        sides: [through.of(&one.sides[0]), through.of(&one.sides[1])],
-                        are_equal: one.are_equal,
-                        larger: one.larger,
-                    });
+                    let own = access
+                        .compared
+                        .iter()
+                        .map(|one| Compared { sides: [through.of(&one.sides[0]), through.of(&one.sides[1])], ..*one });
                     let own = own.filter(|one| one.sides.iter().all(|side| !side.is_empty()));
                     let all: Comparisons = own.chain(compared.iter().filter(|_| access.is_write).cloned()).collect();
                     let is_settled =

@@ -77,6 +77,12 @@ impl Extent {
 
     /// For all of a large program.
     pub const LARGE: Extent = Extent { accesses: 96, callees: 48, has_nameless: false };
+
+    /// Whether what tasks do that are objects of classes of their own is put in where they are started. In large programs
+    /// they start each other in circles.
+    pub(super) fn follows_tasks(self) -> bool {
+        self.has_nameless
+    }
 }
 
 /// Number of an access in [`Summary::accesses`].
@@ -286,6 +292,8 @@ pub struct Compared {
     pub sides: [Influences; 2],
     /// They were equal, or stood in some order; else they differed.
     pub are_equal: bool,
+    /// Only a part of what they came from was: they may be equal, and that not.
+    pub is_of_parts: bool,
     /// Where they were compared by size: the side that was the larger, or equal.
     pub larger: Option<u8>,
 }
@@ -327,6 +335,29 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// What the result comes from, and nothing else: the reads, with nothing that led to them.
+    fn answer(&self) -> Summary {
+        let mut accesses: Vec<Access> = Vec::new();
+        let mut result = influences::Gathering::default();
+        for influence in &self.result {
+            let root = match influence.root {
+                Root::Access(read) => {
+                    let none = Influences::default;
+                    let known = self.accesses[read.index()].clone();
+                    accesses.push(Access { value: none(), address: none(), control: none(), guards: none(), ..known });
+                    Root::Access(AccessId(accesses.len() as u32 - 1))
+                }
+                parameter => parameter,
+            };
+            result.add(Influence { root, ended: influence.ended });
+        }
+        for access in &mut accesses {
+            (access.awaited, access.expects) = (Influences::default(), Influences::default());
+            access.compared = Comparisons::default();
+        }
+        Summary { sections: self.sections.clone(), accesses, result: result.finish(), ..Summary::default() }
+    }
+
     /// Whether a caller notices nothing of what the method does, but perhaps a new object that it returns.
     fn is_idle(&self) -> bool {
         self.accesses.is_empty()

@@ -1,12 +1,48 @@
 //! Components of the call graph, callees first.
 
+use rayon::prelude::*;
+
 use crate::calls::Calls;
-use crate::class::MethodId;
+use crate::class::{MethodId, Program};
 
 /// Strongly connected components of the methods that `wanted` accepts, each after all that it calls. Tarjan's
 /// algorithm without recursion: call chains are longer than stacks.
 pub fn components(calls: &Calls, count: usize, wanted: impl Fn(MethodId) -> bool) -> Vec<Vec<MethodId>> {
     components_of(|method| calls.callees(method), count, wanted).iter().map(<[MethodId]>::to_vec).collect()
+}
+
+/// What has to be known before each method: what it calls and, if that is wanted, what its tasks run.
+pub(super) struct Needed {
+    /// By method, where there are such tasks.
+    lists: Vec<Option<Box<[MethodId]>>>,
+}
+
+impl Needed {
+    pub(super) fn of(program: &Program, calls: &Calls, with_tasks: bool) -> Needed {
+        let count = if with_tasks { program.known_method_count() } else { 0 };
+        let list = |method: u32| {
+            let tasks: Vec<MethodId> = calls.tasks(program, MethodId(method)).collect();
+            let callees = calls.callees(MethodId(method)).iter().copied();
+            (!tasks.is_empty()).then(|| callees.chain(tasks).collect())
+        };
+        Needed { lists: (0..count as u32).into_par_iter().map(list).collect() }
+    }
+
+    fn by<'n>(&'n self, calls: &'n Calls, method: MethodId) -> &'n [MethodId] {
+        let own = self.lists.get(method.index()).and_then(Option::as_deref);
+        own.unwrap_or_else(|| calls.callees(method))
+    }
+
+    /// Components of the wanted methods, grouped so that each group needs only earlier ones.
+    pub(super) fn levels(
+        &self,
+        calls: &Calls,
+        count: usize,
+        wanted: impl Fn(MethodId) -> bool,
+    ) -> Vec<Vec<Vec<MethodId>>> {
+        let components = components_of(|method| self.by(calls, method), count, wanted);
+        levels(|method| self.by(calls, method), components.iter().map(<[MethodId]>::to_vec).collect())
+    }
 }
 
 /// Groups of methods that call each other, each after all that it calls.
@@ -100,14 +136,14 @@ pub(crate) fn components_of<'c>(
 }
 
 /// Components grouped so that each group needs only earlier ones.
-pub(super) fn levels(calls: &Calls, components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId>>> {
+fn levels<'n>(needed: impl Fn(MethodId) -> &'n [MethodId], components: Vec<Vec<MethodId>>) -> Vec<Vec<Vec<MethodId>>> {
     let highest = components.iter().flatten().map(|method| method.index() + 1).max().unwrap_or(0);
     let mut level_of = vec![None; highest];
     let mut levels: Vec<Vec<Vec<MethodId>>> = Vec::new();
     for component in components {
         let below = component
             .iter()
-            .flat_map(|method| calls.callees(*method))
+            .flat_map(|method| needed(*method))
             .filter_map(|callee| level_of.get(callee.index()).copied().flatten())
             .max();
         let level = below.map_or(0, |below: usize| below + 1);

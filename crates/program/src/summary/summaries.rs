@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::compose::Compose;
 use super::holding::{Asking, Holdings};
 use super::influences::SetsByThread;
-use super::order::{components, levels};
+use super::order::Needed;
 use super::{Extent, Summary};
 use crate::calls::Calls;
 use crate::captured::Captured;
@@ -80,7 +80,7 @@ impl Summaries {
         let is_summarised = |method: MethodId| all.wanted[method.index()] && !makers.contains(&method);
         let (holdings, levels) = rayon::join(
             || Holdings::of(asking, |method| all.outline(method), of_caller, captured),
-            || levels(calls, components(calls, count, is_summarised)),
+            || Needed::of(program, calls, extent.follows_tasks()).levels(calls, count, is_summarised),
         );
         all.holdings = holdings;
         all.summaries.resize_with(count, || None);
@@ -95,8 +95,10 @@ impl Summaries {
             *wanted |= methods.contains(&MethodId(number as u32));
         }
         self.around.retain(|method| !methods.contains(method));
-        let components = components(calls, program.known_method_count(), |method| methods.contains(&method));
-        self.summarise(program, calls, levels(calls, components));
+        let count = program.known_method_count();
+        let needed = Needed::of(program, calls, self.extent.follows_tasks());
+        let levels = needed.levels(calls, count, |method| methods.contains(&method));
+        self.summarise(program, calls, levels);
     }
 
     fn summarise(&mut self, program: &Program, calls: &Calls, levels: Vec<Vec<Vec<MethodId>>>) {

@@ -8,7 +8,7 @@ use super::{AccessId, Influences, Root, Summaries};
 use crate::calls::Calls;
 use crate::class::{MethodId, Program};
 use crate::lock::LockKind;
-use crate::outline::{Action, EventId};
+use crate::outline::{Action, EventId, computations};
 
 /// A use of a value whose section has ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,6 +28,8 @@ pub enum LateUseKind {
     Given(MethodName),
     /// It is stored, or says where something is stored or read.
     Stored(EventId),
+    /// Something is worked out from it: a number, a text, the same object under another type.
+    Computed,
 }
 
 impl Summaries {
@@ -64,6 +66,16 @@ impl Summaries {
             }
             let influences = composing.influences(&condition.sources);
             composing.late(&influences, LateUseKind::Decides, condition.line, &mut found);
+        }
+        let body = program.body(method).ok().flatten();
+        for computation in body.iter().flat_map(|body| computations(program, body)) {
+            let is_before =
+                |event: &crate::outline::Event| event.block == computation.block && event.pc <= computation.pc;
+            if let Some(last) = outline.events.iter().rposition(is_before) {
+                composing.at = EventId(last as u32);
+            }
+            let influences = composing.influences(&computation.sources);
+            composing.late(&influences, LateUseKind::Computed, computation.line, &mut found);
         }
         found
     }
