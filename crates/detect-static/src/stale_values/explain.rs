@@ -78,7 +78,7 @@ impl<'t> Telling<'t> {
         let (section, later) = (&summary.sections[stale.first], &summary.sections[stale.second]);
         let looking = Looking::at(self.whole, self.method);
         let is_found_again =
-            looking.is_some_and(|looking| looking.is_found_again((read, stale.first), (write, stale.second)));
+            looking.as_ref().is_some_and(|looking| looking.is_found_again((read, stale.first), (write, stale.second)));
         // What is looked up by calls has no other name than that of an element.
         let (element, other) = (self.of_element(section, read), self.of_element(later, write));
         let (section, later) = if is_found_again { (&element, &other) } else { (section, later) };
@@ -171,6 +171,7 @@ impl<'t> Telling<'t> {
                 format!("`{seen}` may change between (1) and (4), and two threads may go on with the same number")
             }
         };
+        let is_task = |access: &Access| looking.as_ref().is_some_and(|looking| looking.is_start(access.event));
         let fix = if stale.how == Use::Left {
             match is_one_lock {
                 true => {
@@ -208,6 +209,13 @@ impl<'t> Telling<'t> {
                     "make (1) and (4) one step: hold a lock that all writers of `{seen}` hold, or make it an atomic and use `compareAndSet`"
                 ),
                 Some(Alone::Call) => at_once(self.whole, &seen, summary, stale.read, write, self.asked(stale)),
+                // Nobody holds a lock until a task has run.
+                None if is_task(write) && !is_task(read) => {
+                    format!("read `{seen}` in the task, in the section of (4)")
+                }
+                None if is_task(read) && !is_task(write) => {
+                    format!("write `{written}` in the task, in the section of (1)")
+                }
                 None => words.hold(section, (1, read), (4, write), true),
             }
         };

@@ -18,11 +18,11 @@ const MAX_STEPS: usize = 6;
 
 /// The two values that a branch compares with each other.
 pub(super) fn sides(body: &Body, names: &Names, branch: Value) -> Option<[Value; 2]> {
-    compared(body, Some(names), branch).map(|(sides, _)| sides)
+    compared(body, names, branch).map(|(sides, _)| sides)
 }
 
 /// The two values, and the edge that is taken if they are equal; none where they are compared by size.
-fn compared(body: &Body, names: Option<&Names>, branch: Value) -> Option<([Value; 2], Option<usize>)> {
+fn compared(body: &Body, names: &Names, branch: Value) -> Option<([Value; 2], Option<usize>)> {
     let Op::Branch { condition, against, left, right } = *body.op(branch) else { return None };
     let edge_of = |is_equal: bool| match condition {
         Relation::Equal => Some(usize::from(!is_equal)),
@@ -33,18 +33,23 @@ fn compared(body: &Body, names: Option<&Names>, branch: Value) -> Option<([Value
         (Against::Int | Against::Reference, Some(right)) => Some(([left, right], edge_of(true))),
         (Against::Zero, _) => match *body.op(left) {
             Op::Compare(left, right) => Some(([left, right], edge_of(true))),
-            // What a call answers is not 0 if the two are equal.
-            Op::Call { method, arguments, .. } => {
-                let is_asking = names.is_none_or(|names| matches!(names.text(method.name), "equals" | "deepEquals"));
-                match body.operands(arguments) {
-                    [first, second] if is_asking => Some(([*first, *second], edge_of(false))),
-                    _ => None,
+            Op::Call { method, arguments, .. } => match body.operands(arguments) {
+                // What a call answers is not 0 if the two are equal.
+                [first, second] if matches!(names.text(method.name), "equals" | "deepEquals") => {
+                    Some(([*first, *second], edge_of(false)))
                 }
-            }
+                [first, second] if is_ordering(names, method) => Some(([*first, *second], edge_of(true))),
+                _ => None,
+            },
             _ => None,
         },
         _ => None,
     }
+}
+
+/// Whether a call answers 0 if the two are equal, and else tells which is larger.
+fn is_ordering(names: &Names, method: MethodName) -> bool {
+    matches!(names.text(method.name), "compare" | "compareTo") && is_of_values(names.text(method.class.0))
 }
 
 /// Whether two values that are found equal may still come from different ones: `now % 2 == seen % 2` says little of `now`
@@ -142,7 +147,7 @@ pub(super) struct Agreements {
 impl Agreements {
     /// First those where the values must have been equal, or compared by size; then those where they must have differed, or where
     /// the first must have been the larger.
-    pub(super) fn both(body: &Body, conditions: &[Option<Condition>]) -> [Agreements; 2] {
+    pub(super) fn both(body: &Body, names: &Names, conditions: &[Option<Condition>]) -> [Agreements; 2] {
         let mut both = [true, false].map(|_| Agreements { blocks: Vec::new() });
         let mut dominators = None;
         let mut number = 0;
@@ -150,7 +155,7 @@ impl Agreements {
             let Some(condition) = condition else { continue };
             number += 1;
             let branch = BlockId::from_index(block);
-            let compared = body.terminator(branch).and_then(|last| compared(body, None, last));
+            let compared = body.terminator(branch).and_then(|last| compared(body, names, last));
             let (Some(_), Some((_, equal))) = (&condition.sides, compared) else { continue };
             let dominators = dominators.get_or_insert_with(|| Dominators::of(body));
             for (agreements, are_equal) in both.iter_mut().zip([true, false]) {

@@ -40,7 +40,7 @@ pub fn outline(program: &Program, body: &Body, matters: impl Fn(MethodName) -> b
     let flow = Flow::compute(&places);
     let conditions = building.conditions(&places, &flow);
     let control = building.control(&conditions);
-    let [agreements, differences] = Agreements::both(body, &conditions);
+    let [agreements, differences] = Agreements::both(body, &program.names, &conditions);
     let parameters = body
         .instructions()
         .take_while(|(_, instruction)| matches!(instruction.op, Op::Parameter(_)))
@@ -145,7 +145,8 @@ impl<'b> Building<'b> {
                     places.waits.list.push((value, waited));
                 }
                 let is_event = match instruction.op {
-                    Op::GetField { .. } | Op::GetStatic(_) => !self.is_lock(value),
+                    // What was read in a section is old after it, also where it is locked then.
+                    Op::GetField { .. } | Op::GetStatic(_) => !certain.is_empty() || !self.is_lock(value),
                     Op::PutField { .. } | Op::PutStatic { .. } | Op::ArrayLoad { .. } | Op::ArrayStore { .. } => true,
                     Op::Call { method, .. } => {
                         !waited.is_empty()

@@ -56,7 +56,12 @@ impl Summaries {
                         add(composing.influences(&argument.sources), LateUseKind::Given(*method));
                     }
                 }
-                Action::Lambda { .. } | Action::Wait(_) => {}
+                Action::Lambda { by, arguments, .. } => {
+                    for captured in arguments {
+                        add(composing.influences(&captured.sources), LateUseKind::Given(*by));
+                    }
+                }
+                Action::Wait(_) => {}
             }
         }
         for condition in &outline.conditions {
