@@ -117,7 +117,9 @@ impl Program {
         while !found.is_empty() {
             let callers: Vec<MethodId> = (self.methods().collect::<Vec<_>>())
                 .into_par_iter()
-                .filter(|method| self.mentions[method.index()].calls.iter().any(|(_, called)| found.may_be(self, *called)))
+                .filter(|method| {
+                    self.mentions[method.index()].calls.iter().any(|(_, called)| found.may_be(self, *called))
+                })
                 .collect();
             for caller in &callers {
                 let class = self.class_of(*caller);

@@ -242,7 +242,8 @@ impl Wrappers {
     fn closes(&self, program: &Program, class: ClassName) -> bool {
         let (name, descriptor) = (program.names.intern("close"), program.names.intern("()V"));
         let close = MethodName { class, name, descriptor };
-        let is_closing = |method: MethodId| self.closing.contains(&method) || program.wrappers.closing.contains(&method);
+        let is_closing =
+            |method: MethodId| self.closing.contains(&method) || program.wrappers.closing.contains(&method);
         self.gives_back(program, close) || program.inherited_method(close).is_some_and(is_closing)
     }
 
@@ -352,7 +353,12 @@ fn given_for(program: &Program, body: &Body, field: FieldName, depth: usize) -> 
 
 /// What one body shows.
 enum Found {
-    Takes { lock: WrappedLock, kind: LockKind, mode: Mode, returned: Option<Returned> },
+    Takes {
+        lock: WrappedLock,
+        kind: LockKind,
+        mode: Mode,
+        returned: Option<Returned>,
+    },
     Whole(Wrapper),
     /// A method `close` that gives a lock back on some paths.
     Closes,

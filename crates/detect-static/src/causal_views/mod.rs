@@ -29,6 +29,7 @@ mod follow;
 mod glanced;
 mod handed_on;
 mod moved;
+mod one_change;
 mod one_run;
 pub(crate) mod paper;
 mod refused;

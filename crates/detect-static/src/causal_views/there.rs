@@ -4,8 +4,8 @@
 use program::ir::CallKind;
 use program::model::State;
 use program::outline::{
-    Action, Argument, Event, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Outline, SectionSet, Sources,
-    Start,
+    Action, Argument, Event, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Outline, SectionSet,
+    Sources, Start,
 };
 use program::summary::{Access, AccessId, Met, Root, Spot, Summary};
 use program::{MethodId, Place, Variable};
@@ -292,12 +292,7 @@ impl Asking<'_> {
 
 /// The section that a value was read in and has left, and a later one on the same lock. A section around both may still be
 /// open: whether that keeps others out is another question.
-pub(super) fn parted(
-    summary: &Summary,
-    read: AccessId,
-    ended: SectionSet,
-    held: SectionSet,
-) -> Option<(usize, usize)> {
+pub(super) fn parted(summary: &Summary, read: AccessId, ended: SectionSet, held: SectionSet) -> Option<(usize, usize)> {
     let read = &summary.accesses[read.index()];
     let around = held.without(ended);
     let is_outermost = |section: &usize| {

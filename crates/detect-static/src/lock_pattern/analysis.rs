@@ -343,12 +343,7 @@ impl<'p> Analysis<'p> {
     }
 
     /// What the objects must be that the two locks' names start from.
-    fn bounds(
-        &self,
-        place: usize,
-        prepared: &Prepared<'_>,
-        found: Found,
-    ) -> (Option<ClassName>, Option<ClassName>) {
+    fn bounds(&self, place: usize, prepared: &Prepared<'_>, found: Found) -> (Option<ClassName>, Option<ClassName>) {
         match found {
             Found::Here { first, second } => (prepared.take(first).bound, prepared.take(second).bound),
             Found::Below { call, target, twice, .. } => {

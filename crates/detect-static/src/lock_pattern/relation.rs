@@ -193,8 +193,9 @@ impl<'r> Relations<'r> {
         if open.is_empty() && is_by_key && !stakes.has_unnamed {
             return None;
         }
-        let is_style =
-            is_far(self.analysis, witness) || (open.is_empty() && !stakes.has_unnamed) || self.is_kept_by_owner(witness, &sides);
+        let is_style = is_far(self.analysis, witness)
+            || (open.is_empty() && !stakes.has_unnamed)
+            || self.is_kept_by_owner(witness, &sides);
         if is_style && !self.tells_style {
             return None;
         }

@@ -124,7 +124,12 @@ impl<'b> Narrowing<'b> {
                     let object = narrowing.object(object);
                     narrowing.told.push(Told { object, class, what: What::Is, place: Where::After(value) });
                 }
-                Op::Branch { condition: condition @ (Condition::Equal | Condition::NotEqual), against, left, right } => {
+                Op::Branch {
+                    condition: condition @ (Condition::Equal | Condition::NotEqual),
+                    against,
+                    left,
+                    right,
+                } => {
                     if let Some((object, class, is_exact)) = narrowing.tested(against, left, right) {
                         // A comparison with 0 holds where the answer is no; one of two classes where they are the same.
                         let yes = (condition == Condition::Equal) != (against == Against::Zero);

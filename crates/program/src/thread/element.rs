@@ -2,8 +2,9 @@
 
 use location::{ClassName, MethodName};
 
+use super::is_static;
 use super::reference::Yielded;
-use super::task::{At, Finder, Found, MAX_SITES, Run, is_static, makes};
+use super::task::{At, Finder, Found, MAX_SITES, Run, makes};
 use crate::class::{FieldId, MethodId};
 use crate::library::is_checked_code;
 use crate::model::Returns;

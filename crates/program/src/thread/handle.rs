@@ -3,8 +3,9 @@
 
 use location::{ClassName, MethodName};
 
+use super::is_static;
 use super::join::Join;
-use super::task::{At, Finder, held_by, is_static, makes};
+use super::task::{At, Finder, held_by, makes};
 use crate::class::{FieldId, MethodId};
 use crate::model::{After, CallModel, Returns};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object, Objects, Start};

@@ -34,9 +34,10 @@ use crate::outlines::Outlines;
 
 pub(crate) use bits::Bits;
 pub use show::show_threads;
+pub(crate) use site::is_static;
 pub use site::{EntryKind, Serial};
 pub use task::At;
-pub(crate) use task::{fields_read, held_by, is_static};
+pub(crate) use task::{fields_read, held_by};
 
 use order::Orders;
 use reach::Rows;

@@ -6,8 +6,8 @@ use rayon::prelude::*;
 
 use super::handle::Handle;
 use super::join::Join;
-use super::task::{At, Finder, Run, is_static};
-use crate::class::MethodId;
+use super::task::{At, Finder, Run};
+use crate::class::{MethodId, Program};
 use crate::model::{CallModel, OrderKind, Pool, Product, Returns, Runner, Task, Times, When};
 use crate::outline::{Action, Argument, Event, EventId, Object, Objects};
 
@@ -422,4 +422,9 @@ enum Threads {
     Many,
     /// None: it runs tasks where they are handed in.
     Caller,
+}
+
+/// Whether a call has no receiver.
+pub(crate) fn is_static(program: &Program, method: MethodName, arguments: &[Argument]) -> bool {
+    classfile::split_method(program.names.text(method.descriptor)).is_none_or(|(count, _)| count == arguments.len())
 }

@@ -6,6 +6,7 @@ use std::sync::OnceLock;
 use location::{ClassName, MethodName};
 use rustc_hash::FxHashSet;
 
+use super::is_static;
 use crate::calls::Calls;
 use crate::class::{ClassId, FieldId, MethodId, Program};
 use crate::library::{Library, is_checked_code};
@@ -493,9 +494,4 @@ impl Found {
 
 pub(super) fn makes(objects: &Objects, register: u32) -> bool {
     objects.iter().any(|object| matches!(object, Object::New { register: made, .. } if *made == register))
-}
-
-/// Whether a call has no receiver.
-pub(crate) fn is_static(program: &Program, method: MethodName, arguments: &[Argument]) -> bool {
-    classfile::split_method(program.names.text(method.descriptor)).is_none_or(|(count, _)| count == arguments.len())
 }
