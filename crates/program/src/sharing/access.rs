@@ -46,14 +46,19 @@ impl<'s> Sharings<'s> {
         all.into()
     }
 
-    /// The methods whose code names a field, or a handle that stands for it, in order.
+    /// The methods whose code names a field, or a handle that stands for it, or gets it by an accessor, in order.
     fn users(self, field: FieldId) -> Cow<'s, [MethodId]> {
         let holders = self.calls.handles.holders_of(field);
-        if holders.is_empty() {
+        let is_accessor = |user: &&MethodId| self.program.accessor(self.program.method_name(**user)).is_some();
+        let accessors = self.calls.users(field).iter().filter(is_accessor);
+        let by_accessor: Vec<MethodId> =
+            accessors.flat_map(|accessor| self.calls.callers(*accessor)).copied().collect();
+        if holders.is_empty() && by_accessor.is_empty() {
             return Cow::Borrowed(self.calls.users(field));
         }
         let named = std::iter::once(&field).chain(holders);
         let mut users: Vec<MethodId> = named.flat_map(|named| self.calls.users(*named)).copied().collect();
+        users.extend(by_accessor);
         users.sort_unstable();
         users.dedup();
         Cow::Owned(users)
