@@ -140,10 +140,7 @@ fn is_own_write(whole: &Whole<'_>, variable: Variable, write: At) -> bool {
 /// Whether something is started that could not be traced, and may be what leads to the method: then one thread that is
 /// known says little.
 fn is_started_unseen(whole: &Whole<'_>, method: MethodId, sharing: Sharing) -> bool {
-    let depends_on_threads = matches!(
-        sharing,
-        Sharing::OneThread(_) | Sharing::TouchedBeforeStart(_) | Sharing::NeverAtOnce | Sharing::Unreached
-    );
+    let depends_on_threads = matches!(sharing, Sharing::OneThread(_) | Sharing::NeverAtOnce | Sharing::Unreached);
     let threads = whole.threads();
     if !depends_on_threads || threads.unknown_starts().is_empty() {
         return false;

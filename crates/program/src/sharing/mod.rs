@@ -63,9 +63,13 @@ pub enum Sharing {
 }
 
 impl Sharing {
-    /// Whether two threads may touch it, one of them writing.
+    /// Whether two threads may touch it, one of them writing, be it one after the other: what one finds there, another one
+    /// may have left.
     pub fn is_shared(self) -> bool {
-        matches!(self, Sharing::Shared(_) | Sharing::SingleWriter(_) | Sharing::OwnedBy(_))
+        matches!(
+            self,
+            Sharing::Shared(_) | Sharing::SingleWriter(_) | Sharing::OwnedBy(_) | Sharing::TouchedBeforeStart(_)
+        )
     }
 }
 
