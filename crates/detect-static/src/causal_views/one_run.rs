@@ -3,7 +3,7 @@
 //! between, `a = point.x(); point = next; b = point.y();`.
 
 use program::ir::{Body, Op, Value};
-use program::outline::{EventId, Member, NameStep};
+use program::outline::{Action, EventId, Member, NameStep};
 use program::summary::Access;
 
 use super::rules::Asking;
@@ -25,6 +25,18 @@ impl Asking<'_> {
             self.outline.may_follow(from.event, to.event) && is_possible() && !self.is_replaced_between(from, to)
         };
         is_way(first, second) || is_way(second, first)
+    }
+
+    /// Whether each is done by a task of its own that the method starts: they are no two steps of one change.
+    pub(super) fn are_of_two_tasks(&self, first: &Access, second: &Access) -> bool {
+        let is_start = |access: &Access| match &self.outline.events[access.event.index()].action {
+            Action::Call { method, .. } => {
+                let model = self.whole.calls.model(self.whole.program, *method, method.class);
+                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
+            }
+            _ => false,
+        };
+        first.event != second.event && is_start(first) && is_start(second)
     }
 
     /// The instruction that an event is.

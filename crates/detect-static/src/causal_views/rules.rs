@@ -200,6 +200,7 @@ impl Asking<'_> {
         let is_shared = |access: &Access, item: &Item| {
             is_shared(self.whole, item.variable) && !is_owned(self.whole, self.method, access)
         };
+        let are_one = are_one && !(kind == Kind::Write && self.are_of_two_tasks(a, b));
         let is_real = are_one && is_shared(a, first.1) && is_shared(b, second.1);
         (is_real && self.are_in_one_run(a, b) && !(kind == Kind::Read && self.are_settled(a, b))).then_some(found)
     }
