@@ -247,7 +247,7 @@ impl<'r> Relations<'r> {
     /// The variables of a section that have an owner: what a callee makes or finds for itself is not what it guards.
     fn touched(&self, sides: &Sides<'_>, section: usize) -> BTreeSet<Variable> {
         let program = self.analysis.program;
-        let named = sides.accesses(section).filter(|(_, access)| is_named(access));
+        let named = sides.accesses(section).filter(|(_, access)| is_named(access) && !sides.is_of_lock(access));
         named.filter_map(|(_, access)| Variable::of(program, access)).collect()
     }
 

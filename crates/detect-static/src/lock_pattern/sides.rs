@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use location::MethodName;
 use program::outline::{Action, Member, Start};
 use program::summary::{Access, AccessId, Influence, Influences, Root, Summaries, Summary};
-use program::{Program, Variable};
+use program::{LockKind, Program, Variable};
 
 /// Why two sections belong together.
 #[derive(Default)]
@@ -41,6 +41,15 @@ impl<'s> Sides<'s> {
             .enumerate()
             .filter(move |(_, access)| access.held.contains(section))
             .map(|(number, access)| (AccessId(number as u32), access))
+    }
+
+    /// Whether an access is part of how an object of the program's own locks: under the monitor of what is held as a lock.
+    pub(super) fn is_of_lock(&self, access: &Access) -> bool {
+        let held = |kind: LockKind| {
+            let sections = access.held.iter().map(|section| &self.summary.sections[section]);
+            sections.filter(move |section| section.kind == kind)
+        };
+        held(LockKind::Monitor).any(|monitor| held(LockKind::Lock).any(|lock| lock.lock.same(&monitor.lock)))
     }
 
     /// Whether an influence comes from a read in the first section; in a loop, of an earlier round, unless each round takes
