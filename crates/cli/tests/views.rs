@@ -115,6 +115,9 @@ fn a_finding_is_drawn_with_its_steps() {
         &["(1) this.low read", "(4) this.high read", "m0 [label=\"(5) meet, line", "a0 -> m0 [color=red, penwidth=2];"],
     );
     assert_has(&graph, &["a1 [label=\"this.step read", "a1 -> m0;"]);
+    // One call, in one round and in the next.
+    let graph = graph_around(&classes_of("stale_value/Reentered.java"), "run", &[]);
+    assert_has(&graph, &["a0 [label=\"(1) this.", "a1 [label=\"(4) this."]);
     // One value decides whether the other one is read.
     let graph = graph_around(&classes_of("torn_read/Steered.java"), "valueOrNone", &[]);
     assert_has(&graph, &["a0 -> a1 [style=dashed, color=red, penwidth=2];"]);

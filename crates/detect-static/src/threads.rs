@@ -58,6 +58,16 @@ fn around(program: &Program, class: ClassId) -> impl Iterator<Item = ClassId> + 
     })
 }
 
+/// The same, where the other one has the object of a name only by way of some of its callers.
+pub(crate) fn meet_at_object(
+    whole: &Whole<'_>,
+    (method, name): (MethodId, &Name),
+    (other, their): (MethodId, &Name),
+) -> bool {
+    let ways = whole.ways_to((method, name), (other, their));
+    ways.is_none_or(|ways| ways.into_iter().any(|way| run_at_once(whole, method, way)))
+}
+
 /// Whether two methods touch what two objects have, if each touches what its own has: classes beside each other that inherit
 /// the same field.
 pub(crate) fn are_beside(program: &Program, method: MethodId, other: MethodId) -> bool {

@@ -143,13 +143,28 @@ impl<'d> Drawing<'d> {
     /// Puts the steps of a finding to the nodes that they tell of.
     fn tell(&mut self, told: &Told) {
         // Steps of the method itself, each with the nodes that are at its place. What is let go has the place of what was
-        // done before.
+        // done just before.
         let mut own: Vec<(u32, Vec<Node>)> = Vec::new();
         let mut before: Option<&Place> = None;
-        for step in told.steps.iter().filter(|step| step.is_own) {
+        for step in &told.steps {
             let place = step.place.as_ref().filter(|place| before != Some(*place));
-            before = step.place.as_ref();
-            own.push((step.number, place.map(|place| self.at(place, &told.variables)).unwrap_or_default()));
+            before = step.place.as_ref().filter(|_| step.is_own);
+            if step.is_own {
+                own.push((step.number, place.map(|place| self.at(place, &told.variables)).unwrap_or_default()));
+            }
+        }
+        // One call in a loop is a step by what it reads, and once more by what it writes.
+        for later in 1..own.len() {
+            let (earlier, rest) = own.split_at_mut(later);
+            let (_, nodes) = &mut rest[0];
+            let (writes, reads): (Vec<Node>, Vec<Node>) = nodes.iter().partition(|node| self.is_write(**node));
+            if let Some((_, same)) = earlier.iter_mut().find(|(_, same)| same == nodes)
+                && !writes.is_empty()
+                && !reads.is_empty()
+            {
+                *same = reads;
+                *nodes = writes;
+            }
         }
         self.meet_where_told(told, &own);
         for (number, nodes) in own.iter_mut().filter(|(_, nodes)| nodes.is_empty()) {
@@ -210,6 +225,13 @@ impl<'d> Drawing<'d> {
                 let node = self.meeting(met.spot);
                 self.edges.extend([first, second].map(|access| (Node::Access(*access), node, Edge::Value)));
             }
+        }
+    }
+
+    fn is_write(&self, node: Node) -> bool {
+        match (node, self.summaries.summary(self.method)) {
+            (Node::Access(access), Some(summary)) => summary.accesses[access as usize].is_write,
+            _ => false,
         }
     }
 

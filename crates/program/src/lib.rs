@@ -14,6 +14,7 @@ mod touched;
 
 mod annotation;
 mod apart;
+mod apart_objects;
 mod atomic;
 mod behind;
 mod bodies;

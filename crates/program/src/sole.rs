@@ -150,7 +150,7 @@ impl Sole<'_> {
     }
 
     /// The calls of a method at hand that run another one, and where it makes that as a lambda.
-    fn sites(self, outline: &Outline, method: MethodId) -> impl Iterator<Item = &Event> {
+    pub(crate) fn sites(self, outline: &Outline, method: MethodId) -> impl Iterator<Item = &Event> {
         outline.events.iter().filter(move |event| match &event.action {
             Action::Call { kind, method: called, .. } => {
                 self.calls.targets(self.program, *kind, *called).known().contains(&method)

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use classfile::CallKind;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::apart_objects;
 use crate::atomic::atomic_methods;
 use crate::calls::{CallGraph, Calls};
 use crate::captured::Captured;
@@ -310,6 +311,13 @@ impl<'p> Whole<'p> {
     pub fn name_everywhere(&self, method: MethodId, name: &Name) -> Option<Name> {
         // Of what others call, nobody knows how many they make.
         self.threads().has_closed.then(|| self.sole().name(method, name)).flatten()
+    }
+
+    /// The methods by way of which another one may have the object of a name, `None` if it may be any object: who writes to one
+    /// object of a class need not write to the other.
+    pub fn ways_to(&self, object: (MethodId, &Name), other: (MethodId, &Name)) -> Option<Vec<MethodId>> {
+        let is_known = self.threads().has_closed && !self.is_large();
+        is_known.then(|| apart_objects::ways(self.sole(), object, other)).flatten()
     }
 
     /// Whether two names that a method has mean one object, since the program makes one of that kind.

@@ -20,6 +20,7 @@ mod again;
 mod all_locks;
 mod alone;
 mod amount;
+mod between;
 mod chain;
 mod each_lock;
 mod elsewhere;

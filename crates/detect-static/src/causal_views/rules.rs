@@ -2,7 +2,6 @@
 
 use program::outline::{Action, MeetingKind, Name, Outline, SectionSet, Start};
 use program::summary::{Access, AccessId, Met, Root, Summary};
-use program::thread::{At, EntryId, Ordered};
 use program::{HeldLock, MethodId, Place, Relation, Variable, Whole, locks};
 
 use super::again::{self, Doubles};
@@ -12,7 +11,7 @@ use super::moved::{self, Sums};
 use super::reset;
 use super::views::{Item, Joint, Joints, Pair, common, locks_over, view};
 use crate::given::is_of_given_function;
-use crate::threads::{is_owned, is_shared, run_at_once};
+use crate::threads::{is_owned, is_shared};
 
 /// More accesses of one variable in one section than this are not asked.
 const MAX_LIKE: usize = 6;
@@ -203,34 +202,6 @@ impl Asking<'_> {
         let are_one = are_one && !(kind == Kind::Write && self.are_of_two_tasks(a, b));
         let is_real = are_one && is_shared(a, first.1) && is_shared(b, second.1);
         (is_real && self.are_in_one_run(a, b) && !(kind == Kind::Read && self.are_settled(a, b))).then_some(found)
-    }
-
-    /// Whether another thread may be in that section between the two. Asked late: it needs the whole program.
-    pub(super) fn runs_with(&self, first: &Access, second: &Access, other: &Joint) -> bool {
-        run_at_once(self.whole, self.method, other.method) && self.gets_between(first, second, other)
-    }
-
-    /// Whether start and join leave room for it: it is not over before the first, nor begun only after the second.
-    fn gets_between(&self, first: &Access, second: &Access, other: &Joint) -> bool {
-        let (threads, outlines) = (self.whole.threads(), self.whole.outlines());
-        let Some(summary) = self.whole.summaries.summary(other.method) else { return false };
-        let there = At { method: other.method, event: summary.accesses[other.first.index()].event };
-        let here = At { method: self.method, event: first.event };
-        let end = At { method: self.method, event: second.event };
-        let ordered = |process: EntryId, own: &Access, by: EntryId| {
-            threads.ordered(outlines, process, At { method: self.method, event: own.event }, by)
-        };
-        threads.of_method(self.method).iter().any(|process| {
-            threads.of_method(other.method).iter().any(|by| {
-                threads.overlap(*process, *by)
-                    && (process == by
-                        || ordered(*process, first, *by) != Some(Ordered::AfterJoin)
-                            && ordered(*process, second, *by) != Some(Ordered::BeforeStart)
-                            && threads.ordered(outlines, *by, there, *process).is_none()
-                            && !self.whole.is_latched(*process, here, *by, there)
-                            && !self.whole.is_latched(*by, there, *process, end))
-            })
-        })
     }
 
     pub(super) fn meeting(&self, method: MethodId, first: AccessId, second: AccessId) -> Option<Met> {

@@ -28,6 +28,8 @@ pub(super) struct Steering<'s> {
     is_late: bool,
     pub(super) met: Met,
     uses: Vec<Use>,
+    /// What is returned in its place if the question is answered the other way, where it is used for nothing but that.
+    otherwise: Option<Known>,
     body: &'s Body,
 }
 
@@ -87,7 +89,8 @@ impl Asking<'_> {
             let (_, spot) = *uses.first()?;
             let met = Met { spot, kind: MeetingKind::Steered };
             let uses = uses.into_iter().map(|(used, _)| used).collect();
-            Some(Steering { question, value, is_late, met, uses, body })
+            let otherwise = self.otherwise(body, value);
+            Some(Steering { question, value, is_late, met, uses, otherwise, body })
         })
     }
 
@@ -116,7 +119,9 @@ impl Asking<'_> {
             true => ways.iter().all(|leads| *leads != Some(false)),
         };
         let own = self.ways(steering, self.access(steering.value).event, changed, value);
-        !is_stepped && is_turned && !own.contains(&Some(false))
+        // `has() ? value() : 0`, and whoever takes it back sets it to nought.
+        let is_the_same = !steering.is_late && value.is_some() && value == steering.otherwise;
+        !is_stepped && is_turned && !is_the_same && !own.contains(&Some(false))
     }
 
     /// Where a section that reads both in one step goes by one of two writes of this method while the other is still to come:
@@ -135,10 +140,12 @@ impl Asking<'_> {
             false => ways.iter().any(|leads| *leads != Some(true)),
         };
         let own = there.ways(&steering, there.access(steering.value).event, changed, value);
+        let is_the_same = !is_question_first && value.is_some() && value == steering.otherwise;
         let is_stepped = answer.is_none() && self.comes_from_itself(self.method, asked);
         let [asked, changed] = [asked, changed].map(|access| Variable::of(whole.program, access));
         let is_wrong = is_used
             && !is_stepped
+            && !is_the_same
             && !own.contains(&Some(false))
             && !self.is_written_alone(changed?, asked?, Some(self.method));
         is_wrong.then_some(steering.met)
@@ -314,6 +321,26 @@ impl Asking<'_> {
         })
     }
 
+    /// What the method returns if it does not return what was read, if that is always the same, and nothing else is done
+    /// with what was read.
+    fn otherwise(&self, body: &Body, value: AccessId) -> Option<Known> {
+        let goes_there = |access: &Access| access.value.iter().any(|influence| influence.root == Root::Access(value));
+        if self.summary.accesses.iter().any(|access| access.is_write && goes_there(access)) {
+            return None;
+        }
+        let mut found = vec![self.value_at(body, self.access(value).event)?];
+        for (_, instruction) in body.instructions() {
+            if let Op::Return(Some(result)) = instruction.op {
+                leaves(body, result, &mut found);
+            }
+        }
+        let is_phi = |value: &Value| matches!(body.op(*value), Op::Phi(_));
+        let replies = Replies { program: self.whole.program, body, given: &|_| None };
+        let mut others = found[1..].iter().filter(|value| !is_phi(*value)).map(|value| replies.known(*value));
+        let first = others.next()??;
+        others.all(|other| other == Some(first)).then_some(first)
+    }
+
     /// Where what was read is returned or written to something that others have, each with where the code says so. A text
     /// that is made of it is for people.
     fn uses(&self, body: &Body, value: AccessId) -> Vec<(Use, Spot)> {
@@ -342,6 +369,20 @@ impl Asking<'_> {
             uses.extend(from.into_iter().map(|used| (used, spot)));
         }
         uses
+    }
+}
+
+/// All that a register may have, behind the places where ways meet.
+fn leaves(body: &Body, value: Value, found: &mut Vec<Value>) {
+    let value = body.without_casts(value);
+    if found.contains(&value) {
+        return;
+    }
+    found.push(value);
+    if let Op::Phi(operands) = *body.op(value) {
+        for operand in body.operands(operands) {
+            leaves(body, *operand, found);
+        }
     }
 }
 

@@ -1,10 +1,11 @@
 //! Whether another thread can get in between, by what the code says of locks, threads and parts, and what is told for it.
 
+use program::outline::{Action, Member};
 use program::thread::{At, EntryId};
 
 use super::contention;
 use super::rules::{Looking, Stale, Standing};
-use crate::threads::{is_in_making, is_of_this, is_owned};
+use crate::threads::{is_in_making, is_of_this, is_owned, meet_at_object};
 
 impl Looking<'_> {
     pub(super) fn standing(&self, stale: &Stale, is_skewed: bool) -> Standing {
@@ -25,7 +26,20 @@ impl Looking<'_> {
 
     /// Whether another thread can get in between, by what the code says of locks and threads.
     pub(super) fn is_exposed(&self, stale: &Stale) -> bool {
-        self.is_exposed_to(stale, self.is_apart(stale), |at| !self.leaves_right(stale, at))
+        self.is_exposed_to(stale, self.is_apart(stale), |at| {
+            !self.leaves_right(stale, at) && self.is_of_object(stale, at)
+        })
+    }
+
+    /// Whether what is written at a place may be of the object that was read.
+    fn is_of_object(&self, stale: &Stale, at: At) -> bool {
+        let outline = self.whole.outlines().get(at.method);
+        match outline.map(|outline| &outline.events[at.event.index()].action) {
+            Some(Action::Write { base, member: Member::Field(_), .. }) => {
+                meet_at_object(self.whole, (self.method, &self.access(stale.read).base), (at.method, base))
+            }
+            _ => true,
+        }
     }
 
     /// Tells of which entries the processes keep to parts of a variable that are each one's own.
