@@ -61,40 +61,40 @@ struct Leading {
 struct Leads {
     /// By entry: those that it starts, in order.
     to: Vec<Vec<usize>>,
-    /// By entry: whether any starts it.
-    is_started: Vec<bool>,
+    /// By entry: those that start it.
+    by: Vec<Vec<usize>>,
 }
 
 impl Leads {
     fn of(starts: &Starts<'_>, sites: &[At]) -> Leads {
         let count = starts.entries.len();
-        let mut leads = Leads { to: vec![Vec::new(); count], is_started: vec![false; count] };
+        let mut leads = Leads { to: vec![Vec::new(); count], by: vec![Vec::new(); count] };
         for (started, at) in starts.entries_of.iter().zip(sites) {
             for owner in starts.rows.of(at.method) {
                 for entry in started {
                     leads.to[owner.index()].push(entry.index());
-                    leads.is_started[entry.index()] = true;
                 }
             }
         }
-        for to in &mut leads.to {
+        for (entry, to) in leads.to.iter_mut().enumerate() {
             to.sort_unstable();
             to.dedup();
+            to.iter().for_each(|started| leads.by[*started].push(entry));
         }
         leads
     }
+}
 
-    /// By entry: whether some of these lead there, on a way around `barrier`.
-    fn spread(&self, from: Vec<usize>, barrier: Option<usize>) -> Vec<bool> {
-        let mut seen = vec![false; self.to.len()];
-        let mut pending = from;
-        while let Some(entry) = pending.pop() {
-            if Some(entry) != barrier && !std::mem::replace(&mut seen[entry], true) {
-                pending.extend(self.to[entry].iter().copied());
-            }
+/// By entry: whether some of `from` come there by what `next` has for each, on a way around `barrier`.
+fn spread(next: &[Vec<usize>], from: Vec<usize>, barrier: Option<usize>) -> Vec<bool> {
+    let mut seen = vec![false; next.len()];
+    let mut pending = from;
+    while let Some(entry) = pending.pop() {
+        if Some(entry) != barrier && !std::mem::replace(&mut seen[entry], true) {
+            pending.extend(next[entry].iter().copied());
         }
-        seen
     }
+    seen
 }
 
 #[derive(Default)]
@@ -241,13 +241,13 @@ impl Orders {
     fn only_from(&self, starts: &Starts<'_>, leads: &Leads, process: EntryId) -> Vec<EntryId> {
         let count = starts.entries.len();
         let own = process.index();
-        let from_here = leads.spread(leads.to[own].clone(), None);
+        let from_here = spread(&leads.to, leads.to[own].clone(), None);
         // Of several programs, only the one that leads here runs at the time.
-        let is_of_other_run = |entry: usize| {
-            starts.entries[entry].kind == EntryKind::Main && !leads.spread(leads.to[entry].clone(), None)[own]
-        };
-        let others = (0..count).filter(|entry| *entry != own && !leads.is_started[*entry] && !is_of_other_run(*entry));
-        let from_others = leads.spread(others.collect(), Some(own));
+        let leads_here = spread(&leads.by, leads.by[own].clone(), None);
+        let is_of_other_run = |entry: usize| starts.entries[entry].kind == EntryKind::Main && !leads_here[entry];
+        let is_started = |entry: usize| !leads.by[entry].is_empty();
+        let others = (0..count).filter(|entry| *entry != own && !is_started(*entry) && !is_of_other_run(*entry));
+        let from_others = spread(&leads.to, others.collect(), Some(own));
         (0..count)
             .filter(|entry| from_here[*entry] && !from_others[*entry] && *entry != own)
             .filter(|entry| !self.sites_of[*entry].iter().any(|site| self.is_hidden[*site]))
