@@ -36,15 +36,20 @@ pub(super) fn settled<'o>(
     captured: &Captured,
 ) -> FxHashMap<FieldId, Holding> {
     let Asking { program, calls, .. } = asking;
-    let given = given_from(asking, &late);
-    let names = program.plain_names(fields.keys().chain(&given));
-    let is_held = |field: FieldName| {
-        let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
-        found.filter(|field| fields.contains_key(field) || given.contains(field))
+    // Where stores do not agree already, no others change that.
+    let is_open = |field: &FieldId| {
+        late.contains_key(field) || fields.get(field).is_none_or(|known| *known != Holding::default())
     };
-    let mut writers = calls.touched.writers_of(fields.keys().chain(&given));
+    let given = given_from(asking, &late);
+    let asked: FxHashSet<FieldId> = fields.keys().chain(&given).copied().filter(is_open).collect();
+    let names = program.plain_names(&asked);
+    let is_asked = |field: FieldName| {
+        let found = names.contains(&field.name).then(|| program.resolve_field(field)).flatten();
+        found.filter(|field| asked.contains(field))
+    };
+    let mut writers = calls.touched.writers_of(&asked);
     writers.retain(|method| outline(*method).is_none());
-    let others = program.visit_bodies_of(&writers, |_, body| stores(program, calls, &body, &is_held));
+    let others = program.visit_bodies_of(&writers, |_, body| stores(program, calls, &body, &is_asked));
     for (field, holding) in others.into_iter().flatten().flatten() {
         late.entry(field).and_modify(|stored| stored.push((holding, None)));
         agree(&mut fields, field, holding);
