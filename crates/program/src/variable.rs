@@ -72,6 +72,8 @@ pub struct Variables {
     writers: FxHashMap<Variable, Vec<Place>>,
     /// Pairs that some section touches together, the smaller first; and how many of the two one of those sections writes.
     together: FxHashMap<(Variable, Variable), u8>,
+    /// What methods give to other code, and where that touches it, in the order of methods.
+    gifts: Vec<(MethodId, Spot, Variable)>,
     /// By parameter: the variables that callers give whose contents the method touches, each once.
     given: FxHashMap<(MethodId, u16), Vec<Variable>>,
 }
@@ -142,30 +144,39 @@ impl Found {
 
 impl Variables {
     pub fn of(program: &Program, summaries: &Summaries) -> Variables {
+        let mut all = Variables::default();
+        all.add(program, summaries, &program.methods().collect::<Vec<_>>());
+        all
+    }
+
+    /// Adds what these methods do, none of which was summarised before.
+    pub(crate) fn add(&mut self, program: &Program, summaries: &Summaries, methods: &[MethodId]) {
         let constructors = ["<init>", "<clinit>"].map(|name| program.names.intern(name));
-        let methods: Vec<MethodId> = program.methods().collect();
-        let found: Vec<Found> = methods
+        let found: Vec<(MethodId, Found)> = methods
             .par_iter()
             .filter_map(|method| {
                 let summary = summaries.summary(*method)?;
                 let is_constructor = constructors.contains(&program.method(*method).name);
-                Some(Found::of(program, *method, summary, is_constructor))
+                Some((*method, Found::of(program, *method, summary, is_constructor)))
             })
             .collect();
-        let mut all = Variables::default();
-        for found in found {
-            for (spot, variable) in found.given {
-                all.add_given(program, summaries, &spot, variable);
-            }
+        for (method, found) in found {
+            self.gifts.extend(found.given.into_iter().map(|(spot, variable)| (method, spot, variable)));
             for (variable, place) in found.writes {
-                all.writers.entry(variable).or_default().push(place);
+                self.writers.entry(variable).or_default().push(place);
             }
             for (pair, written) in found.pairs {
-                let most = all.together.entry(pair).or_default();
+                let most = self.together.entry(pair).or_default();
                 *most = written.max(*most);
             }
         }
-        all
+        self.writers.values_mut().for_each(|places| places.sort_unstable());
+        // What was given before may be touched by what is known only now.
+        self.gifts.sort_by_key(|(method, ..)| *method);
+        self.given.clear();
+        let gifts = std::mem::take(&mut self.gifts);
+        gifts.iter().for_each(|(_, spot, variable)| self.add_given(program, summaries, spot, *variable));
+        self.gifts = gifts;
     }
 
     fn add_given(&mut self, program: &Program, summaries: &Summaries, spot: &Spot, variable: Variable) {

@@ -252,7 +252,8 @@ impl<'p> Whole<'p> {
             added.extend(callees.filter(|callee| around.contains(callee) && yields_object(program, **callee)));
         }
         self.summaries.extend(program, calls, &added);
-        self.variables = Variables::of(program, &self.summaries);
+        let new: Vec<MethodId> = added.iter().copied().collect();
+        self.variables.add(program, &self.summaries, &new);
         added.extend(methods);
         let mut asked: Vec<MethodId> = added.into_iter().collect();
         asked.sort_unstable();
