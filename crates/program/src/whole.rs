@@ -215,7 +215,8 @@ impl<'p> Whole<'p> {
     }
 
     pub fn on(ground: Arc<Ground<'p>>) -> Whole<'p> {
-        let Summarised { matters, around, makers } = ground.summarised();
+        // Each has parts that keep one core busy, and neither asks for the other.
+        let (Summarised { matters, around, makers }, _) = rayon::join(|| ground.summarised(), || ground.threads());
         let atomic = &ground.expected().atomic;
         let (outlines, captured) = (ground.outlines.clone(), ground.captured().clone());
         let scope = Scope { atomic, around: around.clone(), makers: makers.clone(), ..Scope::from(ground.extent()) };
