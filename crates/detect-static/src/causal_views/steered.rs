@@ -345,10 +345,13 @@ impl Asking<'_> {
     /// that is made of it is for people.
     fn uses(&self, body: &Body, value: AccessId) -> Vec<(Use, Spot)> {
         let read = self.access(value);
+        let variable = Variable::of(self.whole.program, read);
         let mut uses = Vec::new();
         for write in self.summary.accesses.iter().filter(|access| access.is_write) {
             let is_kept = !matches!(write.base.start, Start::New(_) | Start::Unknown)
                 && write.event != read.event
+                // What is counted on uses nothing but itself.
+                && Variable::of(self.whole.program, write) != variable
                 && super::views::own(self.whole, write).is_some();
             if is_kept && write.value.iter().any(|influence| influence.root == Root::Access(value)) {
                 let event = &self.outline.events[write.event.index()];
