@@ -75,7 +75,9 @@ impl Item {
 /// The variable of an access, or the first one that callers give for the parameter that it is to and threads share.
 pub(super) fn known(whole: &Whole<'_>, method: MethodId, access: &Access) -> Option<Variable> {
     let given = || {
-        let given = whole.variables.given(method, access.bare_parameter()?);
+        // In large programs what stands out shows where it has a name.
+        let position = access.bare_parameter().filter(|_| !whole.is_large())?;
+        let given = whole.variables.given(method, position);
         given.iter().copied().find(|variable| is_shared(whole, *variable))
     };
     Variable::of(whole.program, access).or_else(given)
