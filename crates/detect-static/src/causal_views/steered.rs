@@ -336,7 +336,7 @@ impl Asking<'_> {
         }
         let is_phi = |value: &Value| matches!(body.op(*value), Op::Phi(_));
         let replies = Replies { program: self.whole.program, body, given: &|_| None };
-        let mut others = found[1..].iter().filter(|value| !is_phi(*value)).map(|value| replies.known(*value));
+        let mut others = found[1..].iter().filter(|value| !is_phi(value)).map(|value| replies.known(*value));
         let first = others.next()??;
         others.all(|other| other == Some(first)).then_some(first)
     }
