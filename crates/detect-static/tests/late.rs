@@ -88,6 +88,8 @@ impl Writer {
             }
             (5, _) => {
                 self.line(format!("{name} = {source} + {second};"));
+                self.used(state, from, held);
+                self.used(state, other, held);
                 state[into] = state[from].union(&state[other]).cloned().collect();
             }
             (6, _) => {

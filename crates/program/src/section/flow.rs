@@ -195,7 +195,10 @@ impl State {
         }
         match &sections.events[value.index()] {
             Event::None | Event::Wait(..) => {}
-            Event::Enter(section) => self.enter(Held { section: *section, certain: true, test: None }),
+            Event::Enter(section) => {
+                let test = made_by(body, value).map(|value| Test { value, when: true });
+                self.enter(Held { section: *section, certain: true, test });
+            }
             Event::EnterWith(section) => {
                 let test = Some(Test { value, when: true });
                 self.enter(Held { section: *section, certain: true, test });
@@ -306,6 +309,13 @@ fn truth_of_constant(body: &Body, value: Value) -> Option<bool> {
         Op::Constant(Constant::String(_) | Constant::Class(_)) | Op::New(_) | Op::NewArray { .. } => Some(true),
         _ => None,
     }
+}
+
+/// The new object that a call makes ready: compilers ask whether it is null before they close it.
+fn made_by(body: &Body, call: Value) -> Option<Value> {
+    let Op::Call { arguments, .. } = *body.op(call) else { return None };
+    let made = *body.operands(arguments).first()?;
+    matches!(body.op(made), Op::New(_)).then_some(made)
 }
 
 /// Two states that reach a block over one edge, where no phi tells them apart.
