@@ -208,8 +208,9 @@ impl<'c> Cover<'c> {
     /// yet, or whoever was has not begun, or is over.
     fn is_made_here(&self, method: MethodId, touched: Touched<'_>) -> bool {
         let Start::New(register) = touched.object.start else { return false };
-        let (Some(threads), Some(event)) = (self.threads, touched.before) else { return true };
+        let Some(event) = touched.before else { return true };
         let release = Release { program: self.program, calls: self.calls, summaries: self.summaries };
+        let Some(threads) = self.threads else { return !release.is_let_out(method, register, event) };
         let outlines = Outlines::new(self.program, &self.summaries.outlines);
         let is_alone = |process: EntryId, other: EntryId| {
             !threads.overlap(process, other)
