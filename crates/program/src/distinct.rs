@@ -10,6 +10,7 @@ use crate::cover::Cover;
 use crate::held::Relation;
 use crate::ir::{Body, Op, Value};
 use crate::outline::{Action, Argument, Event, Key, Member, Name, NameStep, Object, Outline, Start};
+use crate::release::Release;
 use crate::sharing::Part;
 use crate::variable::{Variable, Variables, holder};
 use crate::whole::Ground;
@@ -238,13 +239,20 @@ impl Cover<'_> {
         let mut pairs = object.steps.iter().rev().zip(suffix.iter().rev());
         match (pairs.find(|(own, wanted)| own != wanted), object.start, suffix.last()) {
             (Some((NameStep::Field(own), NameStep::Field(wanted))), ..) => {
-                holdings.is_own(self.program, *own) && holdings.is_own(self.program, *wanted)
+                holdings.is_own(self.program, *wanted)
+                    && (holdings.is_own(self.program, *own) || self.keeps_to_itself(*wanted))
             }
             (None, Start::New(register), Some(NameStep::Field(wanted))) if object.steps.is_empty() => {
                 holdings.is_own(self.program, *wanted) && !self.puts(method, register, *wanted)
             }
             _ => false,
         }
+    }
+
+    /// Whether nobody gets what a field holds from those who touch the field.
+    fn keeps_to_itself(&self, field: FieldName) -> bool {
+        let release = Release { program: self.program, calls: self.calls, summaries: self.summaries };
+        self.program.resolve_field(field).is_some_and(|field| !release.is_let_out_of(field))
     }
 
     /// Whether a method stores an object that it makes to a field.

@@ -2,16 +2,19 @@
 //! code that does one of these with it.
 
 use classfile::CallKind;
-use location::MethodName;
+use location::{FieldName, MethodName};
 use smallvec::SmallVec;
 
 use crate::calls::Calls;
-use crate::class::{MethodId, Program};
-use crate::outline::{Action, Argument, Event, EventId, Object, Outline};
+use crate::class::{FieldId, MethodId, Program};
+use crate::outline::{Action, Argument, Event, EventId, Member, Object, Outline};
 use crate::summary::Summaries;
 
 /// Calls deeper than this are taken to keep what they are given.
 const MAX_DEPTH: usize = 4;
+
+/// Fields that more methods touch are taken to let out what they hold.
+const MAX_USERS: usize = 60;
 
 /// Asks where objects go.
 pub struct Release<'r> {
@@ -74,6 +77,67 @@ impl Release<'_> {
             Some(outline) => self.let_out(outline, &is_it, false, MAX_DEPTH).collect(),
             None => Vec::new(),
         }
+    }
+
+    /// Whether somebody other than its owner may get what a field holds, which is made for the field: a method that
+    /// touches the field stores it elsewhere as well, returns it, or hands it to code that keeps it.
+    pub(crate) fn is_let_out_of(&self, field: FieldId) -> bool {
+        let users = self.calls.users(field);
+        let is_field = |name: &FieldName| self.program.resolve_field(*name) == Some(field);
+        let is_there = |member: &Member| matches!(member, Member::Field(name) | Member::Static(name) if is_field(name));
+        users.len() > MAX_USERS
+            || users.iter().any(|user| {
+                let Some(outline) = self.outline(*user) else { return true };
+                let mut held: SmallVec<[Object; 4]> = SmallVec::new();
+                for (index, event) in outline.events.iter().enumerate() {
+                    match &event.action {
+                        Action::Read { member, .. } if is_there(member) => {
+                            held.push(Object::Event(EventId(index as u32)));
+                        }
+                        Action::Write { member, stored, .. } if is_there(member) => {
+                            held.extend(stored.objects.iter().copied().filter(|object| *object != Object::Unknown));
+                        }
+                        _ => {}
+                    }
+                }
+                while let Some(call) = self.call_that_yields(outline, &held) {
+                    held.push(Object::Event(call));
+                }
+                let is_it = |object: &Object| held.contains(object);
+                let is_out = self.let_out(outline, &is_it, false, MAX_DEPTH).any(|event| {
+                    !matches!(&outline.events[event.index()].action, Action::Write { member, .. } if is_there(member))
+                });
+                is_out || outline.returned.iter().any(is_it) || self.is_handed_to_unknown(outline, &is_it)
+            })
+    }
+
+    /// A call that returns one of some objects that it is given, and is not among them yet.
+    fn call_that_yields(&self, outline: &Outline, objects: &[Object]) -> Option<EventId> {
+        let yields = |(index, event): &(usize, &Event)| {
+            let Action::Call { kind, method, arguments } = &event.action else { return false };
+            let has = |argument: &Argument| argument.objects.iter().any(|object| objects.contains(object));
+            let mut positions = arguments.iter().enumerate().filter(|(_, argument)| has(argument));
+            !objects.contains(&Object::Event(EventId(*index as u32)))
+                && positions.any(|(position, _)| {
+                    let targets = self.calls.targets(self.program, *kind, *method);
+                    targets.known().iter().any(|target| {
+                        let outline = self.outline(*target);
+                        outline.is_some_and(|outline| outline.returned.contains(&Object::Parameter(position as u16)))
+                    })
+                })
+        };
+        outline.events.iter().enumerate().find(yields).map(|(index, _)| EventId(index as u32))
+    }
+
+    /// Whether an object is given to code that is not there and of which nothing is known.
+    fn is_handed_to_unknown(&self, outline: &Outline, is_it: &dyn Fn(&Object) -> bool) -> bool {
+        outline.events.iter().any(|event| {
+            let Action::Call { kind, method, arguments } = &event.action else { return false };
+            let given = arguments.iter().skip(usize::from(*kind != CallKind::Static));
+            given.flat_map(|argument| &argument.objects).any(is_it)
+                && self.calls.targets(self.program, *kind, *method).known().is_empty()
+                && self.calls.model(self.program, *method, method.class).is_none()
+        })
     }
 
     fn outline(&self, method: MethodId) -> Option<&Outline> {

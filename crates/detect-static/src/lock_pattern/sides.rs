@@ -106,6 +106,17 @@ impl<'s> Sides<'s> {
         read.base == access.base && Variable::of(program, read) == Variable::of(program, access) && is_same_question()
     }
 
+    /// Whether an earlier read was of what the same container has under another key, as far as names tell keys apart.
+    fn is_for_other_key(&self, program: &Program, read: AccessId, access: &Access) -> bool {
+        let read = &self.summary.accesses[read.index()];
+        let is_one_key = |access: &Access| access.is_keyed && !access.is_of_each && !access.keys.is_empty();
+        read.base == access.base
+            && Variable::of(program, read) == Variable::of(program, access)
+            && is_one_key(read)
+            && is_one_key(access)
+            && !read.keys.iter().any(|key| access.keys.contains(key))
+    }
+
     /// The library method that an access is a call of.
     fn question(&self, program: &Program, access: &Access) -> Option<MethodName> {
         let outline = self.summaries.outline(program.declared_method(access.spot.method)?)?;
@@ -165,9 +176,13 @@ impl<'s> Sides<'s> {
             let (first, second) =
                 (from(influences, self.first, self.second), from(influences, self.second, self.first));
             // To look twice at one variable before deciding is to look again, and so is to look because of a first look.
+            // What stands under another key of one container is another thing.
             let is_second_look = first.iter().all(|one| {
                 second.iter().all(|other| {
                     let again = &self.summary.accesses[other.index()];
+                    if self.is_for_other_key(program, *one, again) {
+                        return true;
+                    }
                     let is_because = || again.control.iter().any(|influence| read(influence) == Some(*one));
                     self.is_alike(program, *one, again) && (decides || is_because())
                 })
