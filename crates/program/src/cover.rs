@@ -177,6 +177,12 @@ impl<'c> Cover<'c> {
             self.call_sites(*caller, method).all(|(event, arguments)| {
                 is_called = true;
                 let held = self.held_at(*caller, outline, event);
+                if let Start::Parameter(position) = object.start
+                    && let Some(given) = arguments.get(usize::from(position))
+                    && self.are_others(*caller, given, &object.steps, relation)
+                {
+                    return true;
+                }
                 let object = from_caller(self.program, object, arguments);
                 let object = self.in_container(*caller, event, spot, object, relation.is_by_position());
                 let keys = keys_from_caller(self.program, keys, arguments);

@@ -9,8 +9,7 @@ use crate::class::MethodId;
 use crate::cover::Cover;
 use crate::held::Relation;
 use crate::ir::{Body, Op, Value};
-use crate::outline::{Action, Argument, Event, Key, Member, Name, NameStep, Object, Outline, Start};
-use crate::release::Release;
+use crate::outline::{Action, Argument, Event, Key, Member, Name, NameStep, Object, Outline};
 use crate::sharing::Part;
 use crate::variable::{Variable, Variables, holder};
 use crate::whole::Ground;
@@ -229,46 +228,6 @@ impl Cover<'_> {
     pub(crate) fn that_last<'r>(&self, variables: &Variables, relations: &'r [Relation]) -> Vec<&'r Relation> {
         let is_one = |relation: &&Relation| self.is_owned(relation) && self.is_lasting(variables, relation);
         relations.iter().filter(is_one).collect()
-    }
-
-    /// Whether an object is not one that the relation speaks of: what a field owns is in no other field, and what a method
-    /// makes is in none that it does not put it into.
-    pub(crate) fn is_another(&self, method: MethodId, object: &Name, relation: &Relation) -> bool {
-        let holdings = &self.summaries.holdings;
-        let (Some(suffix), _) = relation.parts() else { return false };
-        let mut pairs = object.steps.iter().rev().zip(suffix.iter().rev());
-        match (pairs.find(|(own, wanted)| own != wanted), object.start, suffix.last()) {
-            (Some((NameStep::Field(own), NameStep::Field(wanted))), ..) => {
-                holdings.is_own(self.program, *wanted)
-                    && (holdings.is_own(self.program, *own) || self.keeps_to_itself(*wanted))
-            }
-            (None, Start::New(register), Some(NameStep::Field(wanted))) if object.steps.is_empty() => {
-                holdings.is_own(self.program, *wanted) && !self.puts(method, register, *wanted)
-            }
-            _ => false,
-        }
-    }
-
-    /// Whether nobody gets what a field holds from those who touch the field.
-    fn keeps_to_itself(&self, field: FieldName) -> bool {
-        let release = Release { program: self.program, calls: self.calls, summaries: self.summaries };
-        self.program.resolve_field(field).is_some_and(|field| !release.is_let_out_of(field))
-    }
-
-    /// Whether a method stores an object that it makes to a field.
-    fn puts(&self, method: MethodId, register: u32, field: FieldName) -> bool {
-        let Some(outline) = self.known_outline(method) else { return true };
-        let is_it = |object: &Object| matches!(object, Object::New { register: made, .. } if *made == register);
-        let is_there = |member: &Member| match member {
-            Member::Field(own) | Member::Static(own) => {
-                self.program.resolve_field(*own) == self.program.resolve_field(field)
-            }
-            Member::Elements | Member::State(_) => false,
-        };
-        outline.events.iter().any(|event| match &event.action {
-            Action::Write { member, stored, .. } => is_there(member) && stored.objects.iter().any(is_it),
-            _ => false,
-        })
     }
 
     /// Whether nobody but the owner of a lock has the objects that the lock is to cover.

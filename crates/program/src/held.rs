@@ -31,14 +31,24 @@ impl HeldLock {
 }
 
 /// How a lock is reached from the object that it covers: from the object go back over some steps, then on.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Relation {
     /// Steps from the common owner to the object; the lock is static if there is no owner.
     pub(crate) object: Option<Name>,
     pub(crate) lock: Name,
     pub(crate) kind: LockKind,
     pub(crate) mode: Mode,
+    /// The whole name of the object where the relation was found: what it is not, it is in no other place.
+    pub(crate) covered: Name,
 }
+
+impl PartialEq for Relation {
+    fn eq(&self, other: &Relation) -> bool {
+        self.is_same_lock(other) && self.mode == other.mode
+    }
+}
+
+impl Eq for Relation {}
 
 impl Relation {
     /// The relation between an object and a lock that are both named in one method.
@@ -72,7 +82,7 @@ impl Relation {
             }
         }
         if is_static {
-            return Some(Relation { object: None, lock, kind, mode });
+            return Some(Relation { object: None, lock, kind, mode, covered: object.into_owned() });
         }
         Relation::from_owner(&object, lock, held)
     }
@@ -103,7 +113,8 @@ impl Relation {
         }
         let common = object.steps.iter().zip(&lock.steps).take_while(|(a, b)| a == b).count();
         let rest = |name: &Name| Name { start: Start::Unknown, steps: name.steps[common..].into() };
-        Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind: held.kind, mode: held.mode })
+        let (kind, mode, covered) = (held.kind, held.mode, object.clone());
+        Some(Relation { object: Some(rest(object)), lock: rest(&lock), kind, mode, covered })
     }
 
     /// Whether two threads that hold these locks of one object exclude each other.

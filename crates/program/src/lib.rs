@@ -26,6 +26,7 @@ mod cover;
 mod dependencies;
 mod derived;
 mod distinct;
+mod elsewhere;
 mod getter;
 mod given;
 mod guard;

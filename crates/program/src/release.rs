@@ -8,6 +8,7 @@ use smallvec::SmallVec;
 use crate::calls::Calls;
 use crate::class::{FieldId, MethodId, Program};
 use crate::outline::{Action, Argument, Event, EventId, Member, Object, Outline};
+use crate::outlines::Outlines;
 use crate::summary::Summaries;
 
 /// Calls deeper than this are taken to keep what they are given.
@@ -87,7 +88,8 @@ impl Release<'_> {
         let is_there = |member: &Member| matches!(member, Member::Field(name) | Member::Static(name) if is_field(name));
         users.len() > MAX_USERS
             || users.iter().any(|user| {
-                let Some(outline) = self.outline(*user) else { return true };
+                let outlines = Outlines::new(self.program, &self.summaries.outlines);
+                let Some(outline) = outlines.get(*user) else { return true };
                 let mut held: SmallVec<[Object; 4]> = SmallVec::new();
                 for (index, event) in outline.events.iter().enumerate() {
                     match &event.action {
