@@ -4,10 +4,10 @@
 use location::Symbol;
 use program::model::State;
 use program::outline::{
-    Action, Argument, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Sources, Start,
+    Action, Argument, EventId, MeetingKind, Member, Name, NameStep, Object, Origin, Outline, Sources, Start,
 };
 use program::summary::{Access, AccessId, Influence, Met, Root, Spot};
-use program::{LockKind, MethodId, Relation, Variable, Whole, locks};
+use program::{LockKind, MethodId, Program, Relation, Variable, Whole, locks};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -22,6 +22,9 @@ const MAX_DOUBLE: usize = 8;
 
 /// More reads of one object behind a reference than this are not asked.
 const MAX_PARTS: usize = 4;
+
+/// Calls that a look at a reference may be down.
+const MAX_CALLS: usize = 3;
 
 /// Whether too little speaks for a mistake to tell of it unasked, where threads come that nobody sees. Volatile fields are
 /// looked at with no lock around: what they refer to may be replaced when nobody looks, as at the beginning.
@@ -239,7 +242,11 @@ impl Asking<'_> {
         if first == second || a.event == b.event || !self.are_held_apart(first, second) {
             return None;
         }
-        let (mut one, mut other) = (self.parts_of(a.event, b.event), self.parts_of(b.event, a.event));
+        let program = self.whole.program;
+        let mut one = parts_of(program, self.outline, a.event, Some(b.event));
+        let mut other = parts_of(program, self.outline, b.event, Some(a.event));
+        one.extend(self.parts_by_call(a));
+        other.extend(self.parts_by_call(b));
         let (by_first, by_second) = (self.led_to(a), self.led_to(b));
         one.extend(by_first.iter().map(|(_, part)| part));
         other.extend(by_second.iter().map(|(_, part)| part));
@@ -293,25 +300,35 @@ impl Asking<'_> {
         first.event != second.event && one.len() == other.len() && differ
     }
 
-    /// What is asked of the object that one event yields, and not another one, if it never changes: the names of methods
-    /// and fields.
-    fn parts_of(&self, event: EventId, other: EventId) -> Vec<Symbol> {
-        let is_from = |sources: &Sources| {
-            let has = |wanted: EventId| sources.iter().any(|source| source.origin == Origin::Event(wanted));
-            has(event) && !has(other)
-        };
-        let program = self.whole.program;
-        let parts = self.outline.events.iter().filter_map(|other| match &other.action {
-            Action::Call { method, arguments, .. } => arguments
-                .first()
-                .filter(|object| is_from(&object.sources) && program.is_value_class(method.class))
-                .map(|_| method.name),
-            Action::Read { member: Member::Field(field), address, .. } => {
-                (is_from(address) && program.is_value_class(field.class)).then_some(field.name)
+    /// What a call that does nothing but look at a reference asks of the object behind it: `high()`, which returns `range.get().high()`.
+    fn parts_by_call(&self, look: &Access) -> Vec<Symbol> {
+        let Asking { whole, method, .. } = *self;
+        let (mut method, mut event) = (method, look.event);
+        for _ in 0..MAX_CALLS {
+            let Some(outline) = whole.outlines().get(method) else { break };
+            let Action::Call { kind, method: called, .. } = &outline.events[event.index()].action else { break };
+            let targets = whole.calls.targets(whole.program, *kind, *called);
+            let is_look = |access: &&Access| access.spot == look.spot && access.member == look.member;
+            let found = targets.known().iter().find_map(|target| {
+                let accesses = &whole.summaries.summary(*target)?.accesses;
+                let event = accesses.iter().find(is_look)?.event;
+                // Who replaces it as well makes a step of it, and does not merely look.
+                let is_replaced = accesses.iter().any(|access| access.is_write && access.member == look.member);
+                (!is_replaced).then_some((*target, event))
+            });
+            let Some((target, inner)) = found else { break };
+            let Some(outline) = whole.outlines().get(target) else { break };
+            // What it tells is to be the part as it is, not what it makes of it.
+            if !outline.conditions.is_empty() {
+                break;
             }
-            _ => None,
-        });
-        parts.collect()
+            let parts = parts_of(whole.program, outline, inner, None);
+            if !parts.is_empty() {
+                return parts;
+            }
+            (method, event) = (target, inner);
+        }
+        Vec::new()
     }
 
     /// What the call that looks at a reference goes on to read of the object behind it, each with the part of the object that
@@ -342,4 +359,25 @@ impl Asking<'_> {
             Relation::of(first, lock).is_some_and(|relation| cover.covers(&self.whole.variables, variable, &relation))
         })
     }
+}
+
+/// What is asked of the object that one event yields, and not another one, if it never changes: the names of methods and
+/// fields.
+fn parts_of(program: &Program, outline: &Outline, event: EventId, other: Option<EventId>) -> Vec<Symbol> {
+    let is_from = |sources: &Sources| {
+        let has = |wanted: EventId| sources.iter().any(|source| source.origin == Origin::Event(wanted));
+        has(event) && !other.is_some_and(has)
+    };
+    let parts = outline.events.iter().filter_map(|other| match &other.action {
+        Action::Call { method, arguments, .. } => arguments
+            .first()
+            .filter(|object| is_from(&object.sources) && program.is_value_class(method.class))
+            .filter(|_| program.names.text(method.name) != "<init>")
+            .map(|_| method.name),
+        Action::Read { member: Member::Field(field), address, .. } => {
+            (is_from(address) && program.is_value_class(field.class)).then_some(field.name)
+        }
+        _ => None,
+    });
+    parts.collect()
 }

@@ -103,8 +103,8 @@ impl Asking<'_> {
         })
     }
 
-    /// Whether something that two values came to is kept or looked up by, and not only told: where it is made, or by who
-    /// gets it from there.
+    /// Whether something that two values came to is kept, looked up by or decides what is written, and not only told: where
+    /// it is made, or by who gets it from there.
     fn is_kept(&self, method: MethodId, first: Root, second: Root, depth: usize) -> bool {
         let Some(summary) = self.summaries.summary(method) else { return false };
         let has = |influences: &Influences| {
@@ -125,7 +125,8 @@ impl Asking<'_> {
             };
             is_known
                 && is_for_threads
-                && (access.is_write && has(&access.value) || access.is_keyed && has(&access.address))
+                && (access.is_write && (has(&access.value) || has(&access.control))
+                    || access.is_keyed && has(&access.address))
         };
         let is_handed_on = || {
             self.calls.callers(method).iter().any(|caller| {
