@@ -143,7 +143,7 @@ pub(crate) fn is_owned(whole: &Whole<'_>, method: MethodId, access: &Access) -> 
     {
         return true;
     }
-    if !is_part(whole, access) {
+    if !is_part(whole, access) || !owned.stays_in(&access.base.steps) {
         return false;
     }
     let Start::Parameter(position) = access.base.start else {

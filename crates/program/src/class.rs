@@ -13,6 +13,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::captured::ParameterField;
 use crate::derived::DerivedLocks;
 use crate::getter::Getters;
+use crate::token::Tokens;
 use crate::wrapper::Wrappers;
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -138,6 +139,7 @@ pub struct Program {
     pub(crate) derived_locks: DerivedLocks,
     pub(crate) wrappers: Wrappers,
     pub(crate) getters: Getters,
+    pub(crate) tokens: Tokens,
 }
 
 impl Program {

@@ -53,6 +53,8 @@ mod show;
 mod sign;
 mod sole;
 mod text;
+mod tickets;
+mod token;
 mod turns;
 mod values;
 mod variable;

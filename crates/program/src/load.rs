@@ -13,6 +13,8 @@ use crate::getter::Getters;
 use crate::known::{Known, Platform};
 use crate::lock;
 use crate::own_lock;
+use crate::tickets;
+use crate::token::Tokens;
 use crate::wrapper::Wrappers;
 
 impl Program {
@@ -59,6 +61,7 @@ impl Program {
             derived_locks: DerivedLocks::default(),
             wrappers: Wrappers::default(),
             getters: Getters::default(),
+            tokens: Tokens::default(),
         };
         program.number(0);
         program.checked = Counts { classes: program.classes.len(), methods: program.class_of_method.len() };
@@ -70,6 +73,7 @@ impl Program {
         program.settle_lock_calls();
         program.derived_locks = DerivedLocks::find(&program);
         program.getters = Getters::find(&program);
+        program.find_tokens();
         program.find_wrappers();
         program
     }
@@ -109,11 +113,28 @@ impl Program {
         }
     }
 
+    /// What takes from a queue that is as good as a lock, or puts back there, locks.
+    fn find_tokens(&mut self) {
+        self.tokens = Tokens::find(self);
+        if self.tokens.is_empty() {
+            return;
+        }
+        let methods: Vec<MethodId> = self.methods().filter(|method| self.tokens.concern(self, *method)).collect();
+        for method in methods {
+            let class = self.class_of(method);
+            let entry = &mut self.classes[class.0 as usize];
+            let index = (method.0 - entry.first_method) as usize;
+            entry.calls_lock[index] = true;
+            entry.may_lock[index] = true;
+        }
+    }
+
     /// A call of a wrapper is an operation of a lock, which the first look at the code could not know; so its caller may
     /// be a wrapper in turn.
     fn find_wrappers(&mut self) {
         let mut found = Wrappers::find(self, |method| self.calls_lock(method));
         found.extend(own_lock::find(self));
+        found.extend(tickets::find(self));
         while !found.is_empty() {
             let callers: Vec<MethodId> = (self.methods().collect::<Vec<_>>())
                 .into_par_iter()

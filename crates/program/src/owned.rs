@@ -370,6 +370,44 @@ impl Owned<'_> {
             })
     }
 
+    /// Whether what fields hold stays there: nobody who reads it gives it to others.
+    pub fn stays_in(&self, steps: &[NameStep]) -> bool {
+        let (program, sharings) = (self.whole.program, self.whole.sharings());
+        let is_kept = |read: &FieldAccess| !self.is_stored_by(read.at.method, Object::Event(read.at.event), MAX_DEPTH);
+        steps.iter().all(|step| match step {
+            NameStep::Field(field) => program.resolve_field(*field).is_some_and(|field| {
+                let reads = sharings.accesses(field).iter().filter(|access| access.part == Part::Itself);
+                reads.filter(|access| !access.is_write).all(is_kept)
+            }),
+            NameStep::Constant(_) | NameStep::Element(_) | NameStep::Some => true,
+        })
+    }
+
+    /// Whether a method, or one that it calls, stores an object that it has, or makes it part of a function.
+    fn is_stored_by(&self, method: MethodId, object: Object, depth: usize) -> bool {
+        let (Some(outline), Some(depth)) = (self.whole.outlines().get(method), depth.checked_sub(1)) else {
+            return false;
+        };
+        let has = |argument: &Argument| argument.objects.contains(&object);
+        outline.events.iter().any(|event| match &event.action {
+            Action::Write { stored, .. } => has(stored),
+            Action::Lambda { arguments, .. } => arguments.iter().any(has),
+            Action::Call { kind, method: called, arguments } => {
+                let targets = self.whole.calls.targets(self.whole.program, *kind, *called);
+                let model = self.whole.calls.model(self.whole.program, *called, called.class);
+                if model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some()) {
+                    return arguments.iter().any(has);
+                }
+                let given = (0u16..).zip(arguments).filter(|(_, argument)| has(argument));
+                given.into_iter().any(|(position, _)| {
+                    let given = Object::Parameter(position);
+                    targets.known().iter().any(|target| self.is_stored_by(*target, given, depth))
+                })
+            }
+            Action::Read { .. } | Action::Wait(_) => false,
+        })
+    }
+
     /// Whether a method runs as a task on objects that have the field.
     fn is_run_of(&self, field: FieldId, run: MethodId) -> bool {
         let program = self.whole.program;

@@ -11,6 +11,7 @@ use crate::ir::{Body, Instruction, Op, Value, ValueType};
 use crate::keyed;
 use crate::lock::{self, LockKind, LockOperation, Mode};
 use crate::path::{Path, Paths, Root, Step};
+use crate::token::TokenOperation;
 use crate::wrapper::{HandsOut, WrappedLock, Wrapper};
 
 /// What an instruction does to locks, worked out once.
@@ -75,6 +76,16 @@ pub(super) fn of(
             Event::Exit(Exit { kind: LockKind::Monitor, mode: None, lock, object })
         }
         Op::Call { kind, method, arguments } => {
+            if let Some((operation, queue)) = program.tokens.operation(program, body, value) {
+                let named = (paths.of(queue, value), None);
+                return match operation {
+                    TokenOperation::Take => Event::Enter(open(LockKind::Lock, Mode::Exclusive, named, queue, false)),
+                    TokenOperation::Poll => Event::EnterWith(open(LockKind::Lock, Mode::Exclusive, named, queue, true)),
+                    TokenOperation::Put => {
+                        Event::Exit(Exit { kind: LockKind::Lock, mode: None, lock: named.0, object: queue })
+                    }
+                };
+            }
             let operation = lock::operation(program, method).filter(|_| kind != CallKind::Static);
             let Some(operation) = operation else {
                 return match flag::operation(body, program, paths, value) {

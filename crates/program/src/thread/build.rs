@@ -8,6 +8,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::bits::Bits;
 use super::callback::callbacks;
 use super::initial::initial;
+use super::lift;
 use super::order::{Orders, Starts};
 use super::reach::{Graph, Rows};
 use super::site::{Site, Sites};
@@ -28,11 +29,11 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     let library = Library::of(program, calls);
     let stores = Stores::new(program);
     let finder = Finder { program, calls, outlines, library: &library, stores: &stores };
-    let sites = Sites::of(&finder);
+    let mut sites = Sites::of(&finder);
     let callbacks = callbacks(&finder);
     let mut started = started_lambdas(&finder, sites.starts.iter().flat_map(|site| &site.runs));
     started.extend(started_lambdas(&finder, callbacks.iter().map(|callback| &callback.run)));
-    let (mut entries, started_at) = entries(program, calls, &sites.starts);
+    let (mut entries, mut started_at) = entries(program, calls, &sites.starts);
     let run: FxHashSet<MethodId> = entries.iter().filter_map(|entry| entry.method).collect();
     let mut roots: Vec<Vec<MethodId>> = entries.iter().map(|entry| entry.method.into_iter().collect()).collect();
     let asks_for_main = world == World::Auto && entries.iter().any(|entry| entry.kind == EntryKind::Main);
@@ -91,6 +92,15 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     times::many(&mut entries, &sites.starts, &started_at, &rows, &repeats);
     let lambdas: FxHashSet<_> =
         sites.starts.iter().flat_map(|site| site.runs.iter().filter_map(|run| run.lambda)).collect();
+    let unknown_starts = sites
+        .starts
+        .iter()
+        .filter(|site| site.is_open && site.runs.is_empty())
+        .map(|site| StartSite { at: site.at, line: site.line, serial: site.serial })
+        .collect();
+    let turns = sites.starts.iter().filter_map(|site| Some((site.at, site.taking_turns?))).collect();
+    let is_once = |method| times::is_once(&finder, &entries, &rows, &repeats, method);
+    let stands_for = lift::lift(&finder, &mut sites, &mut started_at, &entries, &is_once);
     let mut in_turn = Vec::new();
     let mut orders = Orders::default();
     // What runs one at a time orders what it starts.
@@ -102,6 +112,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
             rows: &rows,
             lambdas: &lambdas,
             in_turn: &in_turn,
+            stands_for: &stands_for,
         };
         orders = Orders::of(&finder, &graph, &components, &starts);
         let refined = times::refine(&mut entries, &rows, &orders);
@@ -111,13 +122,6 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
         in_turn.extend(refined);
     }
     let overlaps = overlaps(&entries, &rows, &orders);
-    let unknown_starts = sites
-        .starts
-        .iter()
-        .filter(|site| site.is_open && site.runs.is_empty())
-        .map(|site| StartSite { at: site.at, line: site.line, serial: site.serial })
-        .collect();
-    let turns = sites.starts.iter().filter_map(|site| Some((site.at, site.taking_turns?))).collect();
     let number = |(index, entry): (usize, &Entry)| Some((entry.method?, EntryId(index as u32)));
     let by_method = entries.iter().enumerate().filter_map(number).collect();
     Threads {

@@ -2,27 +2,66 @@
 //! both have a name in common.
 
 use location::{ClassName, MethodName};
+use smallvec::SmallVec;
 
 use super::is_static;
 use super::join::Join;
 use super::task::{At, Finder, held_by, makes};
 use crate::class::{FieldId, MethodId};
 use crate::model::{After, CallModel, Returns};
-use crate::outline::{Action, Argument, Event, EventId, Member, Name, Object, Objects, Start};
+use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Object, Objects, Start};
 
 const MAX_DEPTH: usize = 6;
 
+/// Where the way to what was started begins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Holder {
+pub(super) enum Root {
     /// An object of one method; the class is left out.
     Object(MethodId, Object),
-    Field(FieldId),
+    Static(FieldId),
+    /// The field of some object: which one is not told.
+    Some(FieldId),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Handle {
-    Is(Holder),
-    ElementOf(Holder),
+pub(super) enum Step {
+    Field(FieldId),
+    /// Some element of a container.
+    Element,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Handle {
+    pub(super) root: Root,
+    pub(super) steps: SmallVec<[Step; 3]>,
+}
+
+impl Handle {
+    fn of(root: Root) -> Handle {
+        Handle { root, steps: SmallVec::new() }
+    }
+
+    pub(super) fn then(mut self, step: Step) -> Handle {
+        self.steps.push(step);
+        self
+    }
+
+    pub(super) fn then_all(mut self, steps: &[Step]) -> Handle {
+        self.steps.extend_from_slice(steps);
+        self
+    }
+
+    pub(super) fn element(self) -> Handle {
+        self.then(Step::Element)
+    }
+
+    /// The parameter of a method that the way begins with.
+    pub(super) fn parameter(&self, method: MethodId) -> Option<u16> {
+        match self.root {
+            Root::Object(of, Object::Parameter(position)) if of == method => Some(position),
+            _ => None,
+        }
+    }
 }
 
 impl Finder<'_> {
@@ -67,29 +106,25 @@ impl Finder<'_> {
         for object in objects {
             let Object::Event(event) = *object else {
                 if !matches!(object, Object::Unknown | Object::Int(_)) {
-                    handles.push(Handle::Is(Holder::Object(method, self.plain(*object))));
+                    handles.push(Handle::of(Root::Object(method, self.plain(*object))));
                 }
                 if let Object::Parameter(position) = *object {
                     for (maker, receiver) in self.run_over(method, position) {
                         let containers = self.containers(maker, &receiver.objects, depth);
-                        handles.extend(containers.into_iter().map(Handle::ElementOf));
+                        handles.extend(containers.into_iter().map(Handle::element));
                     }
                 }
                 continue;
             };
             match self.event(At { method, event }).map(|event| &event.action) {
-                Some(Action::Read { member: Member::Field(field) | Member::Static(field), .. }) => {
-                    if let Some(field) = self.program.real_field(*field) {
-                        handles.push(Handle::Is(Holder::Field(field)));
-                    }
+                Some(Action::Read { member: member @ (Member::Field(_) | Member::Static(_)), base, .. }) => {
+                    handles.extend(self.held(method, base, *member));
                 }
                 Some(Action::Read { base, .. }) => {
-                    if let Some(holder) = self.holder(method, base) {
-                        handles.push(Handle::ElementOf(holder));
-                    }
+                    handles.extend(self.named_by(method, base).into_iter().map(Handle::element));
                 }
                 Some(Action::Call { method: called, arguments, .. }) => {
-                    handles.push(Handle::Is(Holder::Object(method, *object)));
+                    handles.push(Handle::of(Root::Object(method, *object)));
                     self.add_result(method, *called, arguments, handles, depth);
                 }
                 _ => {}
@@ -113,9 +148,7 @@ impl Finder<'_> {
             // `CompletableFuture.allOf(a, b)` stands for all that it is given.
             for argument in arguments {
                 self.add_handles(method, &argument.objects, handles, depth);
-                for holder in self.containers(method, &argument.objects, depth) {
-                    handles.push(Handle::ElementOf(holder));
-                }
+                handles.extend(self.containers(method, &argument.objects, depth).into_iter().map(Handle::element));
             }
             return;
         }
@@ -123,26 +156,24 @@ impl Finder<'_> {
         match model.returns {
             Returns::Receiver => self.add_handles(method, &receiver.objects, handles, depth),
             Returns::FromState | Returns::Removed | Returns::View(_) | Returns::Fresh => {
-                for holder in self.containers(method, &receiver.objects, depth) {
-                    handles.push(Handle::ElementOf(holder));
-                }
+                handles.extend(self.containers(method, &receiver.objects, depth).into_iter().map(Handle::element));
             }
             _ => {}
         }
     }
 
-    pub(super) fn containers_of(&self, method: MethodId, objects: &Objects) -> Vec<Holder> {
+    pub(super) fn containers_of(&self, method: MethodId, objects: &Objects) -> Vec<Handle> {
         self.containers(method, objects, MAX_DEPTH)
     }
 
     /// Names for containers, through iterators and views.
-    fn containers(&self, method: MethodId, objects: &Objects, depth: usize) -> Vec<Holder> {
+    fn containers(&self, method: MethodId, objects: &Objects, depth: usize) -> Vec<Handle> {
         let mut holders = Vec::new();
         let Some(depth) = depth.checked_sub(1) else { return holders };
         for object in objects {
             let Object::Event(event) = *object else {
                 if !matches!(object, Object::Unknown | Object::Int(_)) {
-                    holders.push(Holder::Object(method, self.plain(*object)));
+                    holders.push(Handle::of(Root::Object(method, self.plain(*object))));
                 }
                 if let Object::Parameter(position) = *object {
                     let of_callers = self.given(method, position).into_iter();
@@ -153,11 +184,11 @@ impl Finder<'_> {
                 continue;
             };
             match self.event(At { method, event }).map(|event| &event.action) {
-                Some(Action::Read { member: Member::Field(field) | Member::Static(field), .. }) => {
-                    holders.extend(self.program.real_field(*field).map(Holder::Field));
+                Some(Action::Read { member: member @ (Member::Field(_) | Member::Static(_)), base, .. }) => {
+                    holders.extend(self.held(method, base, *member));
                 }
                 Some(Action::Call { method: called, arguments, .. }) => {
-                    holders.push(Holder::Object(method, *object));
+                    holders.push(Handle::of(Root::Object(method, *object)));
                     if self.library.model(*called).is_some()
                         && !is_static(self.program, *called, arguments)
                         && let Some(receiver) = arguments.first()
@@ -171,17 +202,45 @@ impl Finder<'_> {
         holders
     }
 
-    fn holder(&self, method: MethodId, name: &Name) -> Option<Holder> {
-        if let Some(field) = held_by(self.program, name) {
-            return Some(Holder::Field(field));
-        }
-        let object = match name.start {
-            Start::New(register) => Object::New { register, class: ClassName(self.program.names.intern("")) },
-            Start::Parameter(position) => Object::Parameter(position),
-            Start::Result(event) => Object::Event(event),
+    /// Names for what a field holds: of whichever object, and of the one that has a name here.
+    fn held(&self, method: MethodId, base: &Name, member: Member) -> Vec<Handle> {
+        let field = match member {
+            Member::Static(field) => {
+                return self.program.real_field(field).map(Root::Static).map(Handle::of).into_iter().collect();
+            }
+            Member::Field(field) => self.program.real_field(field),
+            _ => None,
+        };
+        let Some(field) = field else { return Vec::new() };
+        let exact = self.exact(method, base).map(|base| base.then(Step::Field(field)));
+        exact.into_iter().chain([Handle::of(Root::Some(field))]).collect()
+    }
+
+    /// Names for what a name stands for.
+    fn named_by(&self, method: MethodId, name: &Name) -> Vec<Handle> {
+        let some = match name.steps.is_empty() {
+            false => held_by(self.program, name).map(|field| Handle::of(Root::Some(field))),
+            true => None,
+        };
+        self.exact(method, name).into_iter().chain(some).collect()
+    }
+
+    fn exact(&self, method: MethodId, name: &Name) -> Option<Handle> {
+        let root = match name.start {
+            Start::New(register) => {
+                Root::Object(method, Object::New { register, class: ClassName(self.program.names.intern("")) })
+            }
+            Start::Parameter(position) => Root::Object(method, Object::Parameter(position)),
+            Start::Result(event) => Root::Object(method, Object::Event(event)),
+            Start::Static(field) => Root::Static(self.program.real_field(field)?),
             _ => return None,
         };
-        name.steps.is_empty().then_some(Holder::Object(method, object))
+        let steps = name.steps.iter().map(|step| match step {
+            NameStep::Field(field) => self.program.real_field(*field).map(Step::Field),
+            NameStep::Element(_) | NameStep::Some => Some(Step::Element),
+            NameStep::Constant(_) => None,
+        });
+        Some(Handle { root, steps: steps.collect::<Option<_>>()? })
     }
 
     /// Names for the objects, also those that all callers have for what they hand in.
@@ -238,19 +297,19 @@ impl Finder<'_> {
         for event in &outline.events {
             match &event.action {
                 Action::Write { member: Member::Elements, base, stored, .. } if is_one(stored) => {
-                    handles.extend(self.holder(method, base).map(Handle::ElementOf));
+                    handles.extend(self.named_by(method, base).into_iter().map(Handle::element));
                 }
-                Action::Write { member: Member::Field(field) | Member::Static(field), stored, .. }
+                Action::Write { member: member @ (Member::Field(_) | Member::Static(_)), base, stored, .. }
                     if is_one(stored) =>
                 {
-                    handles.extend(self.program.real_field(*field).map(|field| Handle::Is(Holder::Field(field))));
+                    handles.extend(self.held(method, base, *member));
                 }
                 Action::Call { method: called, arguments, .. }
                     if arguments.iter().skip(1).any(is_one)
                         && self.library.model(*called).is_some_and(|model| model.access.writes()) =>
                 {
                     let containers = self.containers(method, &arguments[0].objects, MAX_DEPTH);
-                    handles.extend(containers.into_iter().map(Handle::ElementOf));
+                    handles.extend(containers.into_iter().map(Handle::element));
                 }
                 _ => {}
             }
@@ -266,7 +325,7 @@ impl Finder<'_> {
                     if self.is_made_of(&event.action, method)
                         && let Some((stream, _)) = self.runner(made)
                     {
-                        handles.push(Handle::ElementOf(Holder::Object(*caller, Object::Event(stream))));
+                        handles.push(Handle::of(Root::Object(*caller, Object::Event(stream))).element());
                     }
                     if is_call {
                         let result: Objects = smallvec::smallvec![Object::Event(EventId(index as u32))];
@@ -294,6 +353,7 @@ impl Finder<'_> {
             is_whole: given.iter().any(|future| self.is_static_result(at.method, &future.objects)),
             of_each: None,
             on_way: None,
+            done: 0,
         })
     }
 

@@ -4,7 +4,7 @@
 use classfile::{Against, CallKind, Condition};
 use location::MethodName;
 
-use super::handle::{Handle, Holder};
+use super::handle::{Handle, Root, Step};
 use super::site::{Site, is_wait};
 use super::task::{At, Finder, MAX_SITES};
 use crate::class::MethodId;
@@ -29,6 +29,8 @@ pub(super) struct Join {
     pub(super) of_each: Option<usize>,
     /// Of a question whether it lives: it is over on the way from one of these blocks to the other.
     pub(super) on_way: Option<(usize, usize)>,
+    /// So many of the last steps of its handles are others' care: what is called here takes each element there.
+    pub(super) done: usize,
 }
 
 impl Join {
@@ -37,13 +39,24 @@ impl Join {
         let starts = if self.is_executor { &site.executors } else { &site.handles };
         starts.iter().any(|handle| {
             self.handles.contains(handle)
-                && match handle {
+                && match handle.root {
+                    _ if !self.is_of_one(handle) => self.is_of_all(),
                     // The last one of those that a loop started.
-                    Handle::Is(Holder::Object(..)) => self.is_executor || !site.in_loop || self.in_loop,
-                    Handle::Is(Holder::Field(_)) => self.is_executor || !site.in_loop,
-                    Handle::ElementOf(_) => self.of_each.is_some() || self.is_whole,
+                    Root::Object(..) => self.is_executor || !site.in_loop || self.in_loop,
+                    Root::Static(_) | Root::Some(_) => self.is_executor || !site.in_loop,
                 }
         })
+    }
+
+    /// Whether a handle names one object for each that this call stands for.
+    pub(super) fn is_of_one(&self, handle: &Handle) -> bool {
+        let own = handle.steps.len().saturating_sub(self.done);
+        !handle.steps[..own].contains(&Step::Element)
+    }
+
+    /// Whether all elements of a container are waited for.
+    pub(super) fn is_of_all(&self) -> bool {
+        self.of_each.is_some() || self.is_whole
     }
 }
 
@@ -73,6 +86,7 @@ impl<'f> Finder<'f> {
                     || self.is_run_over(at.method, &receiver.objects)),
             of_each: self.of_each(at, event, &receiver.objects, on_way),
             on_way,
+            done: 0,
         };
         let mut joins = self.joins_of_callers(&join, &receiver.objects, MAX_DEPTH);
         joins.push(join);
@@ -108,6 +122,7 @@ impl<'f> Finder<'f> {
                         || self.is_run_over(*caller, &given.objects),
                     of_each: self.of_each(at, event, &given.objects, None),
                     on_way: None,
+                    done: 0,
                 };
                 found.extend(self.joins_of_callers(&made, &given.objects, depth));
                 found.push(made);
@@ -117,7 +132,7 @@ impl<'f> Finder<'f> {
     }
 
     /// `threads.forEach(thread -> thread.join())`
-    fn is_run_over(&self, method: MethodId, objects: &Objects) -> bool {
+    pub(super) fn is_run_over(&self, method: MethodId, objects: &Objects) -> bool {
         objects.iter().any(|object| match *object {
             Object::Parameter(position) => !self.run_over(method, position).is_empty(),
             _ => false,
@@ -125,7 +140,13 @@ impl<'f> Finder<'f> {
     }
 
     /// The block where a loop takes one element after the other, each of which is waited for.
-    fn of_each(&self, at: At, event: &Event, objects: &Objects, on_way: Option<(usize, usize)>) -> Option<usize> {
+    pub(super) fn of_each(
+        &self,
+        at: At,
+        event: &Event,
+        objects: &Objects,
+        on_way: Option<(usize, usize)>,
+    ) -> Option<usize> {
         if !event.in_loop {
             return None;
         }

@@ -12,6 +12,7 @@ mod element;
 mod handle;
 mod initial;
 mod join;
+mod lift;
 mod order;
 mod reach;
 mod reference;

@@ -56,7 +56,7 @@ impl<'f> Finder<'f> {
         let at = At { method: made.method, event: runner.map_or(made.event, |(call, _)| call) };
         let elements = || {
             let containers = runner.map(|(_, receiver)| self.containers_of(made.method, &receiver.objects));
-            containers.into_iter().flatten().map(Handle::ElementOf).collect::<Vec<_>>()
+            containers.into_iter().flatten().map(Handle::element).collect::<Vec<_>>()
         };
         let found = self.calls.hierarchy.resolve_name(self.program, called);
         let skip = usize::from(!found.is_some_and(|found| self.program.method(found).access.is_static()));
@@ -71,6 +71,7 @@ impl<'f> Finder<'f> {
                 is_whole: true,
                 of_each: None,
                 on_way: None,
+                done: 0,
             });
         }
         let Some(start) = model.starts else { return (None, join) };

@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::lift;
 use super::order::Orders;
 use super::reach::{Graph, Rows};
 use super::site::{Serial, Site};
@@ -32,13 +33,14 @@ impl Repeats {
             Some(Serial::Executor(at)) => Some(at.method),
             _ => None,
         });
+        let held = lift::fields(sites).flat_map(|field| finder.stores_of(field)).map(|at| at.method);
         let runs = || sites.iter().flat_map(|site| &site.runs);
         let tasks = runs().filter_map(|run| Some(run.object?.0));
         let threads = runs().filter_map(|run| Some(run.thread?.method));
         let mut relevant = vec![false; finder.program.known_method_count()];
         let mut order = Vec::new();
         let mut pending: Vec<MethodId> =
-            sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).chain(threads).collect();
+            sites.iter().map(|site| site.at.method).chain(executors).chain(tasks).chain(threads).chain(held).collect();
         while let Some(method) = pending.pop() {
             if !std::mem::replace(&mut relevant[method.index()], true) {
                 order.push(method);
@@ -251,6 +253,18 @@ fn is_made_once(entries: &[Entry], index: usize, threads: &[MadeThread], rows: &
     });
     let is_repeated = |thread: &MadeThread| is_repeated(entries, index, thread.method, rows, repeats);
     !two && !threads.iter().any(|thread| thread.in_loop || is_repeated(thread))
+}
+
+/// Whether a method runs at most once in a run of the program.
+pub(super) fn is_once(
+    finder: &Finder<'_>,
+    entries: &[Entry],
+    rows: &Rows,
+    repeats: &Repeats,
+    method: MethodId,
+) -> bool {
+    let is_initialiser = || finder.program.names.text(finder.program.method(method).name) == "<clinit>";
+    is_initialiser() || !is_repeated(entries, entries.len(), method, rows, repeats)
 }
 
 /// Whether a method that makes or starts what runs an entry runs more than once.

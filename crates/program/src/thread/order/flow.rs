@@ -6,6 +6,8 @@ use super::{MAX_BLOCKS, Orders, Starts};
 use crate::class::MethodId;
 use crate::outline::{Action, EventId, Outline, Successor};
 use crate::thread::bits::Bits;
+use crate::thread::join::Join;
+use crate::thread::lift;
 use crate::thread::reach::Graph;
 use crate::thread::task::{At, Finder};
 
@@ -13,6 +15,8 @@ use crate::thread::task::{At, Finder};
 #[derive(Clone, Debug)]
 pub(super) enum Act {
     Start(Bits),
+    /// What a function starts each time that it runs, and leaves.
+    Again(Bits),
     Join(Bits),
     Call(Vec<MethodId>),
     /// A function that may run here, any number of times; whether it surely does.
@@ -29,8 +33,10 @@ pub(super) struct Method {
     pub(super) over_at: Vec<(usize, Bits)>,
     /// What is over when control goes from the one block to the other.
     pub(super) over_on: Vec<((usize, usize), Bits)>,
-    /// What a call may leave running.
+    /// What a call may leave running, but for what is told again where it is called.
     pub(super) leaves: Bits,
+    /// What is told again.
+    pub(super) leaves_again: Bits,
     /// What a call surely waits for.
     pub(super) ends: Bits,
 }
@@ -53,7 +59,7 @@ pub(super) struct Here {
 impl Orders {
     #[allow(clippy::too_many_arguments, reason = "one place puts all together")]
     pub(super) fn acts(
-        &self,
+        &mut self,
         finder: &Finder<'_>,
         graph: &Graph,
         starts: &Starts<'_>,
@@ -69,12 +75,30 @@ impl Orders {
             ..Method::default()
         };
         let mut block_of_site: FxHashMap<usize, usize> = FxHashMap::default();
+        for site in here.starts.iter().copied() {
+            let start = &starts.sites.starts[site];
+            block_of_site.insert(site, outline.events[start.at.event.index()].block as usize);
+        }
         let add = |made: &mut Method, event: EventId, act: Act| {
             let block = outline.events[event.index()].block as usize;
             made.blocks[block].push((event, act));
         };
+        // What a call waits for comes before what it leaves running.
+        let of_callees = self.joins_of_callees(finder, graph, method, outline);
+        for join in here.joins.iter().map(|join| &starts.sites.joins[*join]).chain(&of_callees) {
+            let over = self.joined(starts, launched, outline, &block_of_site, join, &mut made);
+            if !over.is_empty() {
+                add(&mut made, join.at.event, Act::Join(over));
+            }
+        }
         for site in here.starts.iter().copied() {
             let start = &starts.sites.starts[site];
+            let is_left = |first: usize| {
+                self.methods.get(&self.sites[first].method).is_none_or(|callee| callee.leaves_again.contains(first))
+            };
+            if !starts.stands_for[site].is_none_or(is_left) {
+                continue;
+            }
             let mut bits = Bits::default();
             if !start.is_scoped {
                 bits.insert(site);
@@ -84,44 +108,8 @@ impl Orders {
             }
             let ever: Vec<usize> = bits.iter().chain([site]).map(|site| site + self.count).collect();
             ever.into_iter().for_each(|site| bits.insert(site));
-            block_of_site.insert(site, outline.events[start.at.event.index()].block as usize);
-            add(&mut made, start.at.event, Act::Start(bits));
-        }
-        for join in here.joins.iter().map(|join| &starts.sites.joins[*join]) {
-            let block = outline.events[join.at.event.index()].block as usize;
-            let mut over = Bits::default();
-            for (site, start) in starts.sites.starts.iter().enumerate() {
-                if !join.is_of(start) {
-                    continue;
-                }
-                let mut ended = Bits::default();
-                ended.insert(site);
-                // What the joined thread started is over if nobody else starts it and it joined it itself.
-                for entry in &starts.entries_of[site] {
-                    let left = starts.entries[entry.index()].method.and_then(|run| self.methods.get(&run));
-                    let inner = launched[entry.index()].iter().filter(|inner| {
-                        starts.rows.of(self.sites[*inner].method) == [*entry]
-                            && left.is_none_or(|left| !left.leaves.contains(*inner))
-                    });
-                    inner.for_each(|inner| ended.insert(inner));
-                }
-                let outer = block_of_site.get(&site).copied();
-                let head = match (join.of_each, join.on_way) {
-                    (Some(taken), _) => outline.blocks.loop_head(&[taken, block], outer),
-                    (None, None) if join.in_loop => outline.blocks.loop_head(&[block], outer),
-                    (None, _) => None,
-                };
-                match (head, join.on_way) {
-                    (Some(head), _) => made.over_at.push((head, ended)),
-                    (None, Some(way)) => made.over_on.push((way, ended)),
-                    (None, None) => {
-                        over.add(&ended);
-                    }
-                }
-            }
-            if !over.is_empty() {
-                add(&mut made, join.at.event, Act::Join(over));
-            }
+            let is_again = matches!(outline.events[start.at.event.index()].action, Action::Lambda { .. });
+            add(&mut made, start.at.event, if is_again { Act::Again(bits) } else { Act::Start(bits) });
         }
         for (index, event) in outline.events.iter().enumerate() {
             let id = EventId(index as u32);
@@ -153,6 +141,83 @@ impl Orders {
         made
     }
 
+    /// What is over when a join has returned. Where that is where a loop ends, or on one way of a branch, it is told there.
+    fn joined(
+        &mut self,
+        starts: &Starts<'_>,
+        launched: &[Bits],
+        outline: &Outline,
+        block_of_site: &FxHashMap<usize, usize>,
+        join: &Join,
+        made: &mut Method,
+    ) -> Bits {
+        let block = outline.events[join.at.event.index()].block as usize;
+        let mut over = Bits::default();
+        let mut end = |ended: Bits, outer: Option<usize>| {
+            let head = match (join.of_each, join.on_way) {
+                (Some(taken), _) => outline.blocks.loop_head(&[taken, block], outer),
+                (None, None) if join.in_loop => outline.blocks.loop_head(&[block], outer),
+                (None, _) => None,
+            };
+            match (head, join.on_way) {
+                (Some(head), _) => made.over_at.push((head, ended)),
+                (None, Some(way)) => made.over_on.push((way, ended)),
+                (None, None) => {
+                    over.add(&ended);
+                }
+            }
+        };
+        for (site, start) in starts.sites.starts.iter().enumerate() {
+            if !join.is_of(start) {
+                continue;
+            }
+            let mut ended = Bits::default();
+            ended.insert(site);
+            // What the joined thread started is over if nobody else starts it and it joined it itself.
+            for entry in &starts.entries_of[site] {
+                let left = starts.entries[entry.index()].method.and_then(|run| self.methods.get(&run));
+                let inner = launched[entry.index()].iter().filter(|inner| {
+                    starts.rows.of(self.sites[*inner].method) == [*entry]
+                        && left.is_none_or(|left| !left.leaves.contains(*inner))
+                });
+                inner.for_each(|inner| ended.insert(inner));
+            }
+            end(ended, block_of_site.get(&site).copied());
+        }
+        for handle in join.handles.iter().filter(|handle| handle.parameter(join.at.method).is_some()) {
+            if join.is_of_one(handle) || join.is_of_all() {
+                let awaited = (handle.clone(), join.is_executor);
+                let number = self.awaited.iter().position(|known| *known == awaited).unwrap_or_else(|| {
+                    self.awaited.push(awaited);
+                    self.awaited.len() - 1
+                });
+                let mut ended = Bits::default();
+                ended.insert(2 * self.count + number);
+                end(ended, None);
+            }
+        }
+        over
+    }
+
+    /// What calls wait for, since what they call does.
+    fn joins_of_callees(&self, finder: &Finder<'_>, graph: &Graph, method: MethodId, outline: &Outline) -> Vec<Join> {
+        let mut joins = Vec::new();
+        for (index, event) in outline.events.iter().enumerate() {
+            let at = At { method, event: EventId(index as u32) };
+            if matches!(event.action, Action::Lambda { .. }) && finder.runner(at).is_none() {
+                continue;
+            }
+            let [callee] = called(finder, graph, method, &event.action)[..] else { continue };
+            let Some(ends) = self.methods.get(&callee).map(|callee| &callee.ends) else { continue };
+            for (handle, is_executor) in
+                ends.iter().filter_map(|number| self.awaited.get(number.checked_sub(2 * self.count)?))
+            {
+                joins.extend(lift::join_at(finder, at, event, callee, handle, *is_executor));
+            }
+        }
+        joins
+    }
+
     /// What a call of the method leaves running, and what it surely waits for.
     pub(super) fn summarise(&mut self, finder: &Finder<'_>, method: MethodId) {
         let (Some(outline), Some(own)) = (finder.outline(method), self.methods.get(&method)) else { return };
@@ -167,7 +232,11 @@ impl Orders {
             }
         }
         let ends = self.surely_ended(outline, own);
+        let mut again = Bits::default();
+        leaves.iter().filter(|site| self.is_told_again.get(*site) == Some(&true)).for_each(|site| again.insert(site));
+        leaves.remove(&again);
         if let Some(own) = self.methods.get_mut(&method) {
+            own.leaves_again = again;
             own.leaves = leaves.trimmed();
             own.ends = ends;
         }
@@ -175,7 +244,7 @@ impl Orders {
 
     pub(super) fn act(&self, act: &Act, state: &mut Bits) {
         match act {
-            Act::Start(bits) => {
+            Act::Start(bits) | Act::Again(bits) => {
                 state.add(bits);
             }
             Act::Join(over) => state.remove(over),
@@ -222,7 +291,7 @@ impl Orders {
             let mut thrown = before;
             for (_, act) in &own.blocks[block] {
                 match act {
-                    Act::Start(bits) => {
+                    Act::Start(bits) | Act::Again(bits) => {
                         thrown.add(bits);
                     }
                     Act::Call(_) | Act::Lambda(..) => self.act(act, &mut thrown),
@@ -277,7 +346,7 @@ impl Orders {
             }
             for (_, act) in &own.blocks[block] {
                 match act {
-                    Act::Start(bits) => state.remove(bits),
+                    Act::Start(bits) | Act::Again(bits) => state.remove(bits),
                     Act::Join(over) => {
                         state.add(over);
                     }

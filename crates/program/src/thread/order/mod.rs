@@ -11,6 +11,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use flow::{Act, Here, Method};
 
 use super::bits::Bits;
+use super::handle::Handle;
+use super::lift::MAX_SITES;
 use super::reach::{Graph, Rows};
 use super::site::{Site, Sites};
 use super::task::{At, Finder};
@@ -20,8 +22,6 @@ use crate::model::Times;
 use crate::outlines::Outlines;
 use crate::summary::Components;
 
-/// More starts than this are not told apart.
-const MAX_SITES: usize = 1_000;
 /// More blocks than this are not looked through.
 const MAX_BLOCKS: usize = 2_000;
 /// More processes that start others than this are not followed.
@@ -38,6 +38,8 @@ pub(super) struct Starts<'s> {
     pub(super) lambdas: &'s FxHashSet<At>,
     /// Entries whose processes are started several times, each when the one before is over.
     pub(super) in_turn: &'s [EntryId],
+    /// By site: the one that it is told again for, at a call of the method of that one.
+    pub(super) stands_for: &'s [Option<usize>],
 }
 
 /// What may be running when a process comes to a method.
@@ -111,6 +113,11 @@ pub(super) struct Orders {
     after: Vec<Bits>,
     /// By site: whether it is also reached by a call with many targets, which is not followed here.
     is_hidden: Vec<bool>,
+    /// By site: whether it is told again at each call of its method.
+    is_told_again: Vec<bool>,
+    /// What methods wait for that they are given, or that they find there; numbered after the sites. Whether these are
+    /// executors.
+    awaited: Vec<(Handle, bool)>,
     methods: FxHashMap<MethodId, Method>,
     processes: Vec<Process>,
     by_entry: FxHashMap<EntryId, usize>,
@@ -131,8 +138,12 @@ impl Orders {
             is_scoped: starts.sites.starts.iter().map(|site| site.is_scoped).collect(),
             after: starts.sites.starts.iter().map(|site| ended_before(site, starts.sites)).collect(),
             is_hidden: starts.sites.starts.iter().map(|site| hidden[site.at.method.index()]).collect(),
+            is_told_again: vec![false; count],
             ..Orders::default()
         };
+        for site in starts.stands_for.iter().flatten() {
+            orders.is_told_again[*site] = true;
+        }
         for (site, entries) in starts.entries_of.iter().enumerate() {
             for entry in entries {
                 orders.sites_of[entry.index()].push(site);
@@ -311,7 +322,7 @@ impl Orders {
                 let mut before = state.clone();
                 for (_, act) in own.blocks[block].iter().filter(|(at, _)| at == event) {
                     // A function that runs again sees what it left itself.
-                    if let Act::Lambda(..) = act {
+                    if let Act::Lambda(..) | Act::Again(_) = act {
                         self.act(act, &mut before);
                     }
                 }
