@@ -1,6 +1,6 @@
 //! The words of findings: what stands for a lock, what a library call is called, and which call would do both at once.
 
-use location::MethodName;
+use location::{ClassName, MethodName};
 use program::model::State;
 use program::outline::{Action, EventId, Member, NameStep, Start};
 use program::summary::{Access, AccessId, Root, Spot, Summary, SummarySection};
@@ -161,9 +161,9 @@ impl<'w> Words<'w> {
     ) -> String {
         let program = self.whole.program;
         let together = |class: ClassId| {
-            let name = program.names.readable_class(program.header(class).name);
-            let name = name.rsplit('.').next().unwrap_or(&name);
-            format!("add a method to `{name}` that does both, ({from}) and ({to}), under its lock")
+            let (name, is_anonymous) = class_in_source(program, program.header(class).name);
+            let owner = if is_anonymous { "the anonymous class of " } else { "" };
+            format!("add a method to {owner}`{name}` that does both, ({from}) and ({to}), under its lock")
         };
         let doer = self.doer(first, second);
         if !self.is_at_hand(section)
@@ -285,14 +285,22 @@ pub(crate) fn are_nested(program: &Program, one: ClassId, other: ClassId) -> boo
 /// "`Crew.run`", or "a lambda of `Crew.run`"; an accessor is called like what it calls.
 pub(crate) fn short(program: &Program, method: MethodName) -> String {
     let method = program.accessed(method).unwrap_or(method);
-    let class = program.names.readable_class(method.class);
-    let class = class.rsplit('.').next().unwrap_or(&class).trim_end_matches('$');
+    let (class, is_anonymous) = class_in_source(program, method.class);
     let name = program.names.text(method.name);
-    match location::around_lambda(name) {
-        Some("") => format!("a lambda of `{class}`"),
-        Some(around) => format!("a lambda of `{class}.{around}`"),
-        None => format!("`{class}.{name}`"),
+    match (location::around_lambda(name), is_anonymous) {
+        (Some(""), false) => format!("a lambda of `{class}`"),
+        (Some(""), true) => format!("a lambda of an anonymous class of `{class}`"),
+        (Some(around), false) => format!("a lambda of `{class}.{around}`"),
+        (Some(around), true) => format!("a lambda of `{around}` of an anonymous class of `{class}`"),
+        (None, false) => format!("`{class}.{name}`"),
+        (None, true) => format!("`{name}` of an anonymous class of `{class}`"),
     }
+}
+
+/// A class as its source calls it, without the package, and whether it is one without a name in that.
+pub(crate) fn class_in_source(program: &Program, class: ClassName) -> (String, bool) {
+    let class = program.names.readable_class(class);
+    location::class_in_source(class.rsplit('.').next().unwrap_or(&class))
 }
 
 /// What a decision asks about the answer of a container.

@@ -10,6 +10,6 @@ mod lambda;
 mod names;
 mod place;
 
-pub use lambda::around_lambda;
+pub use lambda::{around_lambda, class_in_source};
 pub use names::{ClassName, FieldName, MethodName, Names, Symbol, SymbolCell};
 pub use place::{MethodPlace, Place, Site};

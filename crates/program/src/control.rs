@@ -6,7 +6,7 @@
 
 use smallvec::SmallVec;
 
-use crate::ir::{BlockId, Body};
+use crate::ir::{BlockId, Body, Op, Value};
 
 /// A branch that decides, and the edge of it that leads here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -150,4 +150,21 @@ fn backwards(from: usize, leads_from: &[SmallVec<[usize; 2]>], seen: &mut [bool]
             }
         }
     }
+}
+
+/// Whether a method that returns has come by one of some instructions, whichever way it took.
+pub(crate) fn comes_by(body: &Body, instructions: impl Iterator<Item = Value>) -> bool {
+    let done: Vec<BlockId> = instructions.map(|at| body.block_of(at)).collect();
+    let mut seen = vec![false; body.block_count()];
+    let mut pending = vec![BlockId::ENTRY];
+    while let Some(block) = pending.pop() {
+        if done.contains(&block) || std::mem::replace(&mut seen[block.index()], true) {
+            continue;
+        }
+        if body.terminator(block).is_some_and(|end| matches!(body.op(end), Op::Return(_))) {
+            return false;
+        }
+        pending.extend(body.block(block).successors.iter().chain(&body.block(block).handlers).copied());
+    }
+    true
 }

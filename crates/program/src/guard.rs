@@ -9,7 +9,7 @@ use crate::class::{FieldId, MethodId, Program};
 use crate::held::{HeldLock, Relation, outline_locks};
 use crate::model::{Returns, Section};
 use crate::outline::{Action, Argument, Name, NameStep, Object, Outline, Start};
-use crate::path::{field_name, simple_name, step_into};
+use crate::path::{simple_name, static_name, step_into};
 use crate::readable::Readable;
 use crate::sharing::{FieldAccess, Part};
 use crate::thread::At;
@@ -281,9 +281,7 @@ fn readable(program: &Program, lock: &Relation) -> String {
     let names = &program.names;
     let (owner, name) = lock.parts();
     let start = match (owner, name.start) {
-        (None, Start::Static(field)) => {
-            format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name)))
-        }
+        (None, Start::Static(field)) => static_name(names, field),
         (None, Start::Class(class)) => format!("{}.class", simple_name(names, class)),
         (None, _) => "*".to_owned(),
         (Some([]), _) => "this".to_owned(),

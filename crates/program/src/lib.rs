@@ -20,6 +20,7 @@ mod behind;
 mod bodies;
 mod calls;
 mod captured;
+mod claimed;
 mod class;
 mod control;
 mod cover;

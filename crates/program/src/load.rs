@@ -7,6 +7,7 @@ use location::{ClassName, FieldName, MethodName, Names, Symbol};
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::claimed;
 use crate::class::{ClassEntry, ClassId, Counts, Entry, FieldId, Mentions, MethodId, Parents, Program, Roots};
 use crate::derived::DerivedLocks;
 use crate::getter::Getters;
@@ -135,6 +136,7 @@ impl Program {
         let mut found = Wrappers::find(self, |method| self.calls_lock(method));
         found.extend(own_lock::find(self));
         found.extend(tickets::find(self));
+        found.extend(claimed::find(self));
         while !found.is_empty() {
             let callers: Vec<MethodId> = (self.methods().collect::<Vec<_>>())
                 .into_par_iter()

@@ -89,9 +89,7 @@ impl Path {
             Root::This => "this".to_owned(),
             Root::Value(value) => readable_value(body, value, names),
             Root::Class(class) => format!("{}.class", simple_name(names, class)),
-            Root::Static(field) => {
-                format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name)))
-            }
+            Root::Static(field) => static_name(names, field),
             Root::Unknown => return "*".to_owned(),
         };
         for step in &self.steps {
@@ -126,21 +124,37 @@ pub(crate) fn step_into(text: &mut String, names: &Names, field: FieldName) {
     }
 }
 
-/// A field as the source calls it: Scala keeps `lazy val x` in `x$lzy1`.
+/// A field as the source calls it: Scala keeps `lazy val x` in `x$lzy1`, Kotlin `val x by lazy` in `x$delegate`.
 pub(crate) fn field_name(name: &str) -> &str {
     match name.split_once("$lzy") {
         Some((lazy, number)) if number.bytes().all(|digit| digit.is_ascii_digit()) => lazy,
-        _ => name,
+        _ => name.strip_suffix("$delegate").filter(|kept| !kept.is_empty()).unwrap_or(name),
+    }
+}
+
+/// A static field as the source calls it, behind its class. An `object` of Scala is kept in a field `MODULE$`.
+pub(crate) fn static_name(names: &Names, field: FieldName) -> String {
+    let class = simple_name(names, field.class);
+    match field_name(names.text(field.name)) {
+        "MODULE$" => class.to_owned(),
+        name => format!("{class}.{name}"),
     }
 }
 
 /// A register as the source calls it: lambdas of Kotlin are given the object around them as `this$0` and captured variables
-/// as `$x`.
+/// as `$x`, those of Scala have `x$1` for them.
 pub(crate) fn source_name(name: &str) -> &str {
     match name.strip_prefix('$') {
         Some(captured) if !captured.is_empty() => captured,
         _ if name.starts_with("this$") => "this",
-        _ => name,
+        _ => match name.rsplit_once('$') {
+            Some((captured, number))
+                if !captured.is_empty() && !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()) =>
+            {
+                captured
+            }
+            _ => name,
+        },
     }
 }
 

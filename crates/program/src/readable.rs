@@ -7,7 +7,7 @@ use location::{FieldName, MethodName};
 use crate::atomic::ATOMIC;
 use crate::class::{MethodId, Program};
 use crate::outline::{Action, Key, KeyStart, Member, Name, NameStep, Outline, SectionSet, Start};
-use crate::path::{field_name, simple_name, source_name, step_into};
+use crate::path::{field_name, simple_name, source_name, static_name, step_into};
 use crate::summary::{Access, Spot, Summaries};
 
 /// Writes names as they are seen from one method.
@@ -85,7 +85,7 @@ impl<'r> Readable<'r> {
                 Some(name) => names.text(name).to_owned(),
                 None => "a local".to_owned(),
             },
-            None => format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name))),
+            None => static_name(names, field),
         }
     }
 
@@ -123,9 +123,7 @@ impl<'r> Readable<'r> {
         let names = &self.program.names;
         match access.member {
             Member::Field(field) => format!("{}.{}", self.name(&access.base), field_name(names.text(field.name))),
-            Member::Static(field) => {
-                format!("{}.{}", simple_name(names, field.class), field_name(names.text(field.name)))
-            }
+            Member::Static(field) => static_name(names, field),
             Member::Elements => format!("elements of {}", self.name(&access.base)),
             Member::State(state) => format!("{} of {}", state.word(), self.name(&access.base)),
         }

@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use crate::class::{MethodId, Program};
+use crate::control::comes_by;
 use crate::ir::{Body, Constant, Op, Value};
 use crate::keyed;
 use crate::lock::{self, LockKind, LockOperation, Mode};
@@ -184,7 +185,7 @@ impl Wrappers {
         self.methods.get(&program.inherited_method(called)?)
     }
 
-    fn add(&mut self, program: &Program, method: MethodId, wrapper: Wrapper) {
+    pub(crate) fn add(&mut self, program: &Program, method: MethodId, wrapper: Wrapper) {
         let name = program.method_name(method);
         self.names.insert((name.name, name.descriptor));
         if name.name == program.roots.constructor {
@@ -465,7 +466,10 @@ impl Found {
                 };
                 Some(Found::Takes { lock, kind, mode: section.mode, returned })
             }
-            ([], [(lock, at), rest @ ..]) if !branches && others.iter().all(Vec::is_empty) => {
+            ([], [(lock, at), rest @ ..])
+                if (!branches || comes_by(body, gives.iter().map(|(_, at)| *at)))
+                    && others.iter().all(Vec::is_empty) =>
+            {
                 let (kind, mode) = sections.given_back(*at)?;
                 let is_one = rest.iter().all(|(other, _)| other.same(lock));
                 (is_one && kind != LockKind::Monitor).then_some(())?;

@@ -11,7 +11,7 @@ use super::analysis::{Analysis, Witness};
 use super::judge::Judgement;
 use super::state::Holder;
 use super::summary::Via;
-use crate::words::are_nested;
+use crate::words::{are_nested, class_in_source};
 
 /// A method that a finding speaks of.
 pub(super) struct Told {
@@ -318,8 +318,7 @@ impl Explaining<'_> {
         let class = program.class_of_field(field);
         let is_away = program.field(field).access.is_private()
             && !are_nested(program, class, program.class_of(self.witness.pair.method));
-        let name = program.names.readable_class(program.header(class).name);
-        is_away.then(|| name.rsplit('.').next().unwrap_or(&name).to_owned())
+        is_away.then(|| class_in_source(program, program.header(class).name).0)
     }
 
     fn fix(&self, first: &Taking, second: &Taking, is_round: bool) -> String {

@@ -14,6 +14,7 @@ use super::reach::{Graph, Rows};
 use super::site::{Site, Sites};
 use super::task::{Finder, Run, Stores};
 use super::times::{self, Repeats};
+use super::unseen::start_unseen;
 use super::{Entry, EntryId, EntryKind, Many, StartSite, Threads, World};
 use crate::annotation::Mark;
 use crate::calls::Calls;
@@ -30,6 +31,7 @@ pub(super) fn threads(program: &Program, calls: &Calls, outlines: Outlines<'_>, 
     let stores = Stores::new(program);
     let finder = Finder { program, calls, outlines, library: &library, stores: &stores };
     let mut sites = Sites::of(&finder);
+    start_unseen(&finder, &mut sites);
     let callbacks = callbacks(&finder);
     let mut started = started_lambdas(&finder, sites.starts.iter().flat_map(|site| &site.runs));
     started.extend(started_lambdas(&finder, callbacks.iter().map(|callback| &callback.run)));

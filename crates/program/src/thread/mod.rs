@@ -20,6 +20,7 @@ mod show;
 mod site;
 mod task;
 mod times;
+mod unseen;
 
 use std::sync::OnceLock;
 

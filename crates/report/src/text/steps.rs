@@ -67,7 +67,7 @@ fn on_source(place: &Place, sources: &dyn Sources) -> Option<(Rc<SourceFile>, u3
     Some((file, line))
 }
 
-/// As the JVM prints it, so that development environments make it a link. Places that a text trace names in words, or by
+/// As the JVM prints it, so that development environments make it a link, but with the names that the source has. Places that a text trace names in words, or by
 /// file and line, have no class: they are told as they are.
 fn frame(place: &Place) -> String {
     if place.method.class.is_empty() {
@@ -76,10 +76,21 @@ fn frame(place: &Place) -> String {
             (name, ..) => one_line(name),
         };
     }
-    let method = one_line(&format!("{}.{}", place.method.class, place.method.name));
-    let lambda = if location::around_lambda(&place.method.name).is_some() { ", a lambda" } else { "" };
+    let (class, is_anonymous) = location::class_in_source(&place.method.class);
+    let around = location::around_lambda(&place.method.name);
+    let method = match around {
+        Some("") => one_line(&class),
+        Some(name) => one_line(&format!("{class}.{name}")),
+        None => one_line(&format!("{class}.{}", place.method.name)),
+    };
+    let nameless = match (around.is_some(), is_anonymous) {
+        (true, true) => ", a lambda in an anonymous class",
+        (true, false) => ", a lambda",
+        (false, true) => ", an anonymous class",
+        (false, false) => "",
+    };
     match (place.file.as_deref().map(one_line), place.line) {
-        (Some(file), Some(line)) => format!("{method}({file}:{line}){lambda}"),
+        (Some(file), Some(line)) => format!("{method}({file}:{line}){nameless}"),
         (Some(file), None) => format!("{method}({file}) bytecode offset {}", place.pc),
         (None, _) => format!("{method}(Unknown Source) bytecode offset {}", place.pc),
     }
@@ -125,11 +136,14 @@ impl<'a> Group<'a> {
 
     fn write(&self, out: &mut String, finding: &Finding, palette: Palette) {
         let head = format!("{}:{}", one_line(self.file.path()), self.first_line);
-        let class = &self.method.class;
-        let method = match location::around_lambda(&self.method.name) {
-            Some("") => format!("a lambda of {class}"),
-            Some(name) => format!("a lambda of {class}.{name}"),
-            None => format!("{class}.{}", self.method.name),
+        let (class, is_anonymous) = location::class_in_source(&self.method.class);
+        let owner = if is_anonymous { format!("an anonymous class of {class}") } else { class };
+        let method = match (location::around_lambda(&self.method.name), is_anonymous) {
+            (Some(""), _) => format!("a lambda of {owner}"),
+            (Some(name), false) => format!("a lambda of {owner}.{name}"),
+            (Some(name), true) => format!("a lambda of {name} of {owner}"),
+            (None, false) => format!("{owner}.{}", self.method.name),
+            (None, true) => format!("{} of {owner}", self.method.name),
         };
         push_line(out, format_args!("  {head} in {}", one_line(&method)));
         let code = self.code();
