@@ -37,6 +37,7 @@ mod harmless;
 mod idioms;
 mod idle;
 mod iterated;
+mod judged;
 mod kept;
 mod little;
 mod marks;

@@ -273,6 +273,7 @@ impl Looking<'_> {
         found.extend(self.exchanged());
         found.extend(self.iterated());
         found.extend(self.swept());
+        found.extend(self.judged());
         found
     }
 

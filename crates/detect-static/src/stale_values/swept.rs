@@ -62,7 +62,7 @@ impl Looking<'_> {
     }
 
     /// The section that a read is in, or one that the container goes through elsewhere: its iterators go through none.
-    fn section_of(&self, read: &Access, second: usize) -> Option<usize> {
+    pub(super) fn section_of(&self, read: &Access, second: usize) -> Option<usize> {
         let lock = |section: usize| &self.summary.sections[section].lock;
         let is_of_it = |first: &usize| *first != second && lock(*first).same(lock(second));
         read.held.iter().next().or_else(|| (0..self.summary.sections.len()).find(is_of_it))

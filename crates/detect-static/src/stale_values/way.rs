@@ -114,9 +114,14 @@ impl Looking<'_> {
             && write.member == Member::State(State::Value)
             && comes_from(&write.value, stale.read)
             && self.is_move(write);
+        // What was found under a key is still there if others only put where there is nothing.
+        let is_of_found = stale.how == Use::Decides && self.access(stale.read).is_of_values;
+        let is_putting_first =
+            |other: &Access| matches!(operation(self.whole, &other.spot), Some("putIfAbsent" | "computeIfAbsent"));
         let is_right = |there: &Looking<'_>, other: &Access| {
             way.is_some_and(|way| self.way_of(other).is_some_and(|other| other != way))
                 || is_move && there.is_move(other)
+                || is_of_found && is_putting_first(other)
                 || is_of_seen && (self.way_of(other) == Some(Way::Up) || other.spot == write.spot)
         };
         // Who gets at it by way of a getter, too.

@@ -7,6 +7,7 @@ use super::decide::{Guard, looks_ahead, used};
 use super::holding::Holdings;
 use super::influences::{Gathering, Sets, SetsByThread, taken_out};
 use super::inside::Put;
+use super::map_part::MapPart;
 use super::through::is_settled;
 use super::within::is_next;
 use super::{
@@ -80,7 +81,7 @@ impl<'c> Compose<'c> {
             element_name: vec![None; outline.events.len()],
             gone_over: vec![None; outline.events.len()],
             found: None,
-            of_keys: vec![false; outline.events.len()],
+            parts: vec![None; outline.events.len()],
             within: vec![None; outline.events.len()],
             controls: Vec::new(),
             is_used: used(self.program, outline),
@@ -133,8 +134,8 @@ pub(super) struct Composing<'c, 's> {
     pub(super) gone_over: Vec<Option<Box<Name>>>,
     /// How a callee that is put in calls what it returns, and the call.
     pub(super) found: Option<(Start, EventId)>,
-    /// By event: whether it yields a map's set of keys, or something that goes over one.
-    pub(super) of_keys: Vec<bool>,
+    /// By event: which part of a map it yields, or goes over.
+    pub(super) parts: Vec<Option<MapPart>>,
     /// By event: the container that has what it yields.
     pub(super) within: Vec<Option<Box<Name>>>,
     /// What decides whether the events of a block happen, where that is settled.
@@ -392,6 +393,7 @@ impl Composing<'_, '_> {
             is_keyed: false,
             keys: event.key.map(|key| self.settle_key(key)).into_iter().collect(),
             is_of_keys: false,
+            is_of_values: false,
             is_of_each: self.is_each(base, event) || is_next(base, address, id, event),
             is_given: false,
             within: self.within(base),

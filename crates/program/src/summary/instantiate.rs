@@ -369,6 +369,7 @@ impl Composing<'_, '_> {
                 is_keyed: access.is_keyed,
                 keys: self.translate_keys(&access.keys, arguments),
                 is_of_keys: access.is_of_keys,
+                is_of_values: access.is_of_values,
                 is_of_each: access.is_of_each || is_each(access),
                 within: match access.base.start {
                     Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),

@@ -8,6 +8,7 @@ use super::handle::Named;
 use super::holding::Holding;
 use super::influences::Gathering;
 use super::inside::is_local;
+use super::map_part::MapPart;
 use super::{Access, Comparisons, Influences, Keys, Root, SummarySection};
 use crate::class::Program;
 use crate::lock::{LockKind, Mode};
@@ -48,16 +49,16 @@ impl Composing<'_, '_> {
             model = model.within(Section::Own);
             object = Some(map);
         }
+        if self.is_taken_by_iterator(method, object.as_ref()) {
+            model = model.within(Section::Own);
+        }
         if let Some(named) = named {
             object = Some(named.lock);
         }
         if let (Target::Viewed, Returns::FromState) = (model.target, model.returns) {
             self.element_of[id.index()] = object.clone();
         }
-        let is_key_set =
-            matches!(self.program.names.text(method.name), "keySet" | "navigableKeySet" | "descendingKeySet" | "keys");
-        let is_onward = matches!(model.returns, Returns::View(_)) || model.target == Target::Viewed;
-        self.of_keys[id.index()] = is_key_set || is_onward && self.are_keys(arguments.first());
+        self.parts[id.index()] = self.map_part(method, model, arguments);
         let section = self.library_section(id, event, model.section, object.as_ref());
         let skip = usize::from(!is_static);
         self.take_out(id, event, model, method, arguments, skip);
@@ -95,14 +96,6 @@ impl Composing<'_, '_> {
         match self.program.names.text(method.class.0) {
             "java/util/Objects" => name == "requireNonNull" || name.starts_with("check"),
             "com/google/common/base/Preconditions" => name.starts_with("check"),
-            _ => false,
-        }
-    }
-
-    /// Whether an argument is a map's set of keys, or goes over one.
-    fn are_keys(&self, argument: Option<&Argument>) -> bool {
-        match argument.map(|argument| argument.objects.as_slice()) {
-            Some([Object::Event(event)]) => self.of_keys[event.index()],
             _ => false,
         }
     }
@@ -151,6 +144,14 @@ impl Composing<'_, '_> {
         let field = crate::variable::holder(&map)?;
         let class = self.holdings.get(self.program, field).class?;
         (self.calls.section_of(self.program, class) == Section::Own).then_some(map)
+    }
+
+    /// Whether an iterator takes out what it came to, of a container that locks by itself: that is one step of the container.
+    fn is_taken_by_iterator(&self, method: MethodName, container: Option<&Name>) -> bool {
+        let class = || self.holdings.get(self.program, crate::variable::holder(container?)?).class;
+        self.program.names.text(method.name) == "remove"
+            && is_iterator(self.program.names.text(method.class.0))
+            && class().is_some_and(|class| self.calls.section_of(self.program, class) == Section::Own)
     }
 
     fn library_section(
@@ -258,6 +259,10 @@ impl Composing<'_, '_> {
             {
                 held.insert(section);
             }
+            let part = match effect.target {
+                Target::Argument(index) => self.part_given(arguments.get(usize::from(index) + skip)),
+                _ => self.part_given(arguments.first()),
+            };
             let mut seen = None;
             for is_write in [false, true] {
                 if (is_write && !effect.access.writes()) || (!is_write && !self.is_read(model, effect.access)) {
@@ -304,10 +309,8 @@ impl Composing<'_, '_> {
                         .and_then(|index| arguments.get(usize::from(index) + skip))
                         .map(|argument| self.keys(argument))
                         .unwrap_or_default(),
-                    is_of_keys: match effect.target {
-                        Target::Argument(index) => self.are_keys(arguments.get(usize::from(index) + skip)),
-                        _ => self.are_keys(arguments.first()),
-                    },
+                    is_of_keys: part == Some(MapPart::Keys),
+                    is_of_values: part == Some(MapPart::Values),
                     is_of_each: self.is_each(&base, event),
                     is_given: false,
                     within: match effect.target {

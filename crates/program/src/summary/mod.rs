@@ -21,6 +21,7 @@ mod influences;
 mod inside;
 mod instantiate;
 mod library;
+mod map_part;
 mod named;
 mod order;
 mod receiver;
@@ -205,6 +206,8 @@ pub struct Access {
     pub keys: Keys,
     /// Of a map: it reads which keys there are, and no more.
     pub is_of_keys: bool,
+    /// Of a map: it reads what there is under the keys, one after the other.
+    pub is_of_values: bool,
     /// It touches each element of something in turn: what it tells, it tells of all of them.
     pub is_of_each: bool,
     /// The code that has it was given the object and has no name for the variable: this method is the first that has.
