@@ -6,7 +6,7 @@ use std::cell::LazyCell;
 
 use program::model::State;
 use program::outline::{Action, Argument, EventId, Member, Origin, Outline, Sources};
-use program::summary::{Access, AccessId, Root};
+use program::summary::{Access, AccessId, Influences, Root};
 use program::{LockKind, Variable};
 
 use super::idioms::comes_from;
@@ -54,6 +54,7 @@ impl Looking<'_> {
                 if self.variable(read) != Some(written)
                     || !self.goes_on(outline, AccessId(number as u32), read, write)
                     || first != second && self.is_seen_again(write, written)
+                    || self.is_overwritten_at_once(AccessId(number as u32), written)
                     || is_entry && comes_from(&write.value, AccessId(number as u32))
                 {
                     continue;
@@ -322,6 +323,25 @@ impl Looking<'_> {
                 _ => false,
             },
             _ => false,
+        })
+    }
+
+    /// `total += drain(); ..; total += drain();`: whether the call that has read overwrites it, too, unless what it has read
+    /// says otherwise. What is there later is nothing that it has read; whether it may overwrite is its own business.
+    fn is_overwritten_at_once(&self, id: AccessId, variable: Variable) -> bool {
+        let read = self.access(id);
+        let is_in = |influences: &Influences, root: Root| influences.iter().any(|influence| influence.root == root);
+        let is_decided_here = |write: &Access| {
+            let mut control = write.control.iter();
+            control.all(|influence| influence.root == Root::Access(id) || is_in(&read.control, influence.root))
+        };
+        self.summary.accesses.iter().any(|write| {
+            write.is_write
+                && write.event == read.event
+                && write.base.same(&read.base)
+                && self.variable(write) == Some(variable)
+                && is_decided_here(write)
+                && self.overwrites(write)
         })
     }
 
