@@ -309,16 +309,16 @@ impl Looking<'_> {
     /// Whether a part of a value is the same for everybody who asks for this key, or this object.
     fn is_settled(&self, influence: &Influence, write: &Access, key: &[Influence]) -> bool {
         let is_key = || key.iter().any(|part| part.root == influence.root);
-        let is_this = |position| position == 0 && !self.whole.program.method(self.method).access.is_static();
         match influence.root {
-            Root::Parameter(position) => is_this(position) || is_key(),
+            Root::Parameter(position) => self.is_this(position) || is_key(),
             Root::Access(read) => {
                 let read = self.access(read);
+                let is_of_key = || read.address.iter().all(|part| key.iter().any(|given| given.root == part.root));
                 // What a map tells of the value before is not part of what it gets.
-                read.spot == write.spot
+                self.is_same_each_time(read, write)
                     || self.is_made_here(read)
-                    || self.variable(read).is_some_and(|variable| self.whole.variables.writers(variable).is_empty())
                     || is_key()
+                    || self.is_remembered(read) && is_of_key()
             }
         }
     }
@@ -328,7 +328,8 @@ impl Looking<'_> {
         let is_other = |access: &Access| {
             access.is_write
                 && self.shared(access).is_some_and(|variable| variable != stale.variable)
-                && (access.event == write.event || comes_from(&access.control, stale.read))
+                && (access.event == write.event
+                    || comes_from(&access.control, stale.read) && !self.is_for_memory(access))
         };
         let names = &self.whole.program.names;
         self.summary.accesses.iter().any(is_other)

@@ -25,6 +25,7 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_asked_twice(stale, write)
         || looking.is_set_right_before(stale, write)
         || looking.is_computed_again(stale, write)
+        || looking.is_asked_of_memory(stale, write)
         || looking.is_emptied_either_way(stale, write)
         || looking.is_drained(stale, write)
         || looking.is_empty_when_shut(stale, write)

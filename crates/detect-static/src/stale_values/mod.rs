@@ -46,6 +46,7 @@ mod one_write;
 mod orphaned;
 mod own_key;
 mod phases;
+mod remembered;
 mod replaced;
 mod room;
 mod rounds;
