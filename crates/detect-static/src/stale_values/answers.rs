@@ -3,7 +3,7 @@
 
 use program::Variable;
 use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline, Sources};
-use program::summary::{Access, Root};
+use program::summary::{Access, Influence, Influences, Root};
 
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
@@ -37,21 +37,53 @@ impl Looking<'_> {
     /// `if (!state.get().leadsTo(next)) return false; return state.compareAndSet(state.get(), next);`: what is expected was
     /// read anew, after something else had been judged.
     pub(super) fn expects_other(&self, stale: &Stale, write: &Access) -> bool {
-        let judged = self.access(stale.read);
-        write.expects.iter().any(|influence| match influence.root {
-            Root::Access(again) => {
-                let fresh = self.access(again);
-                again != stale.read
-                    && fresh.event != judged.event
-                    && fresh.event != write.event
-                    && !fresh.is_write
-                    && fresh.base.same(&judged.base)
-                    && self.variable(fresh) == Some(stale.variable)
-                    && !comes_from(&write.control, again)
-                    && self.may_come_before(judged, fresh)
-            }
-            Root::Parameter(_) => false,
+        write.expects.iter().any(|influence| self.is_unjudged(influence, stale, write, &write.control))
+    }
+
+    /// The same where a method of the program compares: `if (held() >= most) return false; return trySet(held(), next);`. That
+    /// it looks again vouches for what it was given, and for nothing that was judged before.
+    pub(super) fn is_told_other(&self, stale: &Stale, write: &Access) -> bool {
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_now = |side: &Influences| {
+            !side.is_empty()
+                && side.iter().all(|one| self.is_fresh(one, stale.variable, write) && self.is_at(one, write))
+        };
+        let mut told = write.compared.iter().filter(|compared| compared.are_equal && compared.larger.is_none());
+        told.any(|compared| {
+            let [left, right] = &compared.sides;
+            let expected = if is_now(left) { right } else { left };
+            (is_now(left) || is_now(right))
+                && expected.iter().any(|influence| {
+                    let is_judged_here = |again: EventId| {
+                        let mut control = outline.events[write.event.index()].control.iter();
+                        control.any(|condition| {
+                            let mut sources = outline.conditions[*condition as usize].sources.iter();
+                            sources.any(|source| source.origin == Origin::Event(again))
+                        })
+                    };
+                    matches!(influence.root, Root::Access(again) if !is_judged_here(self.access(again).event))
+                        && self.is_unjudged(influence, stale, write, &Influences::default())
+                })
         })
+    }
+
+    fn is_at(&self, influence: &Influence, write: &Access) -> bool {
+        matches!(influence.root, Root::Access(read) if self.access(read).event == write.event)
+    }
+
+    /// Whether what a write is told to expect was read after what was judged, and is in nothing that decides.
+    fn is_unjudged(&self, expected: &Influence, stale: &Stale, write: &Access, decides: &Influences) -> bool {
+        let judged = self.access(stale.read);
+        let Root::Access(again) = expected.root else { return false };
+        let fresh = self.access(again);
+        again != stale.read
+            && fresh.event != judged.event
+            && fresh.event != write.event
+            && !fresh.is_write
+            && fresh.base.same(&judged.base)
+            && self.variable(fresh) == Some(stale.variable)
+            && !comes_from(decides, again)
+            && self.may_come_before(judged, fresh)
     }
 
     /// `if (used == FULL) { block++; used = 0; } return used++;`: the section of the write has asked anew, and has set right

@@ -66,7 +66,10 @@ impl Looking<'_> {
                 && write.value.iter().any(|influence| self.is_fresh(influence, stale.variable, write))
                 && write.value.iter().all(is_now);
             if follows
-                || looks_again && !self.is_one_of_many(stale, write) && !self.is_surplus(stale, write)
+                || looks_again
+                    && !self.is_one_of_many(stale, write)
+                    && !self.is_surplus(stale, write)
+                    && !self.is_told_other(stale, write)
                 || answers
                 || self.is_hint(stale, write)
                 || self.is_reversed(stale, write)
