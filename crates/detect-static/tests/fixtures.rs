@@ -2,6 +2,7 @@
 
 use classfile::ClassSource;
 use detect_static::{DETECTORS, Detector, check};
+use finding::Finding;
 use program::{Known, Program};
 
 #[test]
@@ -14,6 +15,10 @@ fn findings_are_those_that_the_fixtures_mark() {
         assert_eq!(program.skipped(), [], "{}", compiled.describe());
         let checked = check(&program, &detectors);
         assert_eq!(checked.unreadable, [], "{}", compiled.describe());
+        let is_of_value = |finding: &&Finding| ["stale-value", "check-then-act"].contains(&finding.rule.id);
+        for finding in checked.findings.iter().filter(is_of_value) {
+            assert!(!finding.variables.is_empty(), "{}: no variable: {}", compiled.describe(), finding.message);
+        }
         checked.findings
     });
 }

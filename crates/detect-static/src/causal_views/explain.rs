@@ -6,12 +6,12 @@ use finding::{Finding, SectionPair, Step, Thread, rules};
 use location::Place;
 use program::outline::MeetingKind;
 use program::summary::{Access, Summary};
-use program::{MethodId, Variable, Whole};
+use program::{MethodId, Whole};
 
 use super::rules::Kind;
 use super::stale::{How, Stale};
 use super::together::Together;
-use super::views::common;
+use super::views::{common, known};
 use crate::places::Places;
 use crate::words::{Alone, Words, alone};
 
@@ -117,7 +117,7 @@ pub(super) fn torn(whole: &Whole<'_>, method: MethodId, together: &Together) -> 
         _ => "keep both in one object that is replaced as a whole, or guard both by one lock".to_owned(),
     };
     let all = between.into_iter().chain([first, second]);
-    let variables = all.filter_map(|access| Variable::of(whole.program, access));
+    let variables = all.filter_map(move |access| known(whole, method, access));
     let method = whole.program.names.method_place(whole.program.method_name(method));
     Some(Finding {
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),
@@ -205,7 +205,7 @@ pub(super) fn stale(whole: &Whole<'_>, method: MethodId, stale: &Stale) -> Optio
         How::Bound | How::There | How::Refused => &rules::CHECK_THEN_ACT,
         How::Position | How::Reentered => &rules::STALE_VALUE,
     };
-    let variables = [read, target].into_iter().filter_map(|access| Variable::of(whole.program, access));
+    let variables = [read, target].into_iter().filter_map(move |access| known(whole, method, access));
     let method = whole.program.names.method_place(whole.program.method_name(method));
     Some(Finding {
         variables: variables.map(|variable| variable.readable(whole.program)).collect(),

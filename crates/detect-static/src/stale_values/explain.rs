@@ -261,7 +261,7 @@ impl<'t> Telling<'t> {
         steps.add(Thread::a(), Some(self.places.place(name, 0, late.line)), used);
         let message = format!("`{seen}` is used at (3), after the section that read it");
         let fix = format!("hold `{lock}` from (1) to (3), or make sure that an old value does no harm");
-        let variables = Variable::of(self.whole.program, read);
+        let variables = Looking::at(self.whole, self.method).and_then(|looking| looking.variable(read));
         let mut finding = self.finding(&rules::STALE_VALUE, message, steps, fix, variables);
         finding.severity = Severity::Note;
         finding.locks.insert(lock);

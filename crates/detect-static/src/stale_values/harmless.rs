@@ -3,7 +3,7 @@
 use location::MethodName;
 use program::ir::CallKind;
 use program::model::{self, Returns, Revalidation, State};
-use program::outline::{Action, Argument, Event, EventId, Object, Origin, Source};
+use program::outline::{Action, Argument, Event, EventId, Object, Origin, Outline, Source};
 use program::summary::{Access, AccessId, Root};
 use program::{MethodId, Place, Variable};
 
@@ -257,6 +257,26 @@ impl Looking<'_> {
             })
             .peekable();
         is_after && asked.peek().is_some() && asked.all(|condition| outline.refusals.contains(condition))
+            || self.is_only_refused_later(outline, read.event, write.event)
+    }
+
+    /// `for (..) { for (..) act(); if (answer() < 0) throw ..; }`: the act is done before anybody asks, and what is asked later
+    /// does nothing but end it all.
+    fn is_only_refused_later(&self, outline: &Outline, asked: EventId, act: EventId) -> bool {
+        let acting = &outline.events[act.index()];
+        let is_of_answer = |source: &Source| match source.origin {
+            Origin::Event(from) => is_made_of(outline, from, asked.index(), &mut Vec::new()),
+            Origin::Parameter(_) => false,
+        };
+        let deciding = acting.control.iter().filter(|condition| {
+            let condition = &outline.conditions[**condition as usize];
+            condition.sources.iter().any(is_of_answer)
+        });
+        let mut deciding = deciding.peekable();
+        !outline.follows_surely(asked)[acting.block as usize]
+            && outline.leads_to(act, asked, &[])
+            && deciding.peek().is_some()
+            && deciding.all(|condition| outline.refusals.contains(condition))
     }
 
     /// A task that adds to what it finds takes along nothing of what was there when it was started.

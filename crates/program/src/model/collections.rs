@@ -3,7 +3,7 @@
 //! Contents are a variable whether or not the container locks, so most of what is here says nothing of locks. The
 //! classes that hold their own monitor are at the end; those of `java.util.concurrent` are in `concurrent.rs`.
 
-use super::call::{Product, Section, State::Contents, Target};
+use super::call::{Access, Product, Section, State::Contents, Target};
 use super::factories::{OF, OF_MAP};
 use super::line::Gives::{self, Fresh, FromState, Receiver, Unrelated};
 use super::line::{
@@ -50,7 +50,8 @@ pub(crate) const LIST: &[Line] = &[
     updates("replaceAll(UnaryOperator)").gives(Unrelated).each().runs(0),
     updates("sort(Comparator)").gives(Unrelated).each().runs(0),
     cursor("listIterator"),
-    part("subList(int,int)"),
+    // Whether the list reaches as far is asked at once.
+    Line { access: Access::Read, ..part("subList(int,int)") },
 ];
 
 /// The element is its own key.

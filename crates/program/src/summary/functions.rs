@@ -157,7 +157,7 @@ impl Composing<'_, '_> {
         Some(std::mem::take(&mut self.influence[id.index()]))
     }
 
-    /// What a task has yielded that this method has started, and waits for: `answer.get()`.
+    /// What a task has yielded that this method, or one that it calls, has started, and that is waited for: `answer.get()`.
     fn waited_for(&self, event: &Event, arguments: &[Argument]) -> Influences {
         let names = &self.program.names;
         let Action::Call { method, .. } = &event.action else { return Influences::default() };
@@ -165,10 +165,15 @@ impl Composing<'_, '_> {
             && matches!(names.text(method.class.0), "java/util/concurrent/Future" | "java/util/concurrent/FutureTask");
         let Some(future) = arguments.first().filter(|_| is_answer) else { return Influences::default() };
         let is_started = |event: EventId| match &self.outline.events[event.index()].action {
-            Action::Call { method, .. } => {
-                let model = self.calls.model(self.program, *method, method.class);
-                model.is_some_and(|model| model.starts.is_some() || model.wraps.is_some())
-            }
+            Action::Call { kind, method, .. } => match self.calls.model(self.program, *method, method.class) {
+                Some(model) => model.starts.is_some() || model.wraps.is_some(),
+                None => self
+                    .calls
+                    .targets(self.program, *kind, *method)
+                    .known()
+                    .iter()
+                    .any(|it| (self.known)(*it).is_some()),
+            },
             _ => false,
         };
         let mut sources = future.sources.clone();

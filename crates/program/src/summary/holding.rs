@@ -417,10 +417,13 @@ fn made_by(program: &Program, calls: &Calls, action: &Action) -> Holding {
 }
 
 impl Calls {
-    /// The section that a call on a container of this class is, by what the library says of `size`.
+    /// The section that a call on a container or buffer of this class is, by what the library says of how much it has.
     pub(super) fn section_of(&self, program: &Program, class: ClassName) -> Section {
-        let [name, descriptor] = ["size", "()I"].map(|text| program.names.intern(text));
-        let model = self.look_up_model(program, MethodName { class, name, descriptor }, class);
+        let asked = |name: &str| {
+            let [name, descriptor] = [name, "()I"].map(|text| program.names.intern(text));
+            self.look_up_model(program, MethodName { class, name, descriptor }, class)
+        };
+        let model = asked("size").or_else(|| asked("length"));
         model.map_or(Section::None, |model| model.section)
     }
 
