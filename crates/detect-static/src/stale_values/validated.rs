@@ -1,7 +1,9 @@
 //! Writes that make sure of what was read before: they look again, are told what to expect, or compare a version.
 
 use program::model::State;
-use program::outline::{Action, Condition, EventId, Member, Name, Object, Origin, Outline, Source, Sources, Start};
+use program::outline::{
+    Action, Argument, Condition, EventId, Member, Name, Object, Origin, Outline, Source, Sources, Start,
+};
 use program::summary::{Access, AccessId, Influence, Influences, Root};
 use program::{Place, Variable};
 
@@ -413,9 +415,14 @@ impl Looking<'_> {
             _ => false,
         };
         let Some(looking) = outline.events.iter().position(|event| event.pc == read.spot.pc) else { return false };
+        // What goes over something that was made here has what was put there.
+        let is_of_new = |arguments: &[Argument]| {
+            let receiver = arguments.first().map(|first| first.objects.as_slice());
+            matches!(receiver, Some([Object::New { .. }]))
+        };
         let is_other = |object: &Object| match object {
             Object::Event(event) => {
-                matches!(outline.events[event.index()].action, Action::Call { .. })
+                matches!(&outline.events[event.index()].action, Action::Call { arguments, .. } if !is_of_new(arguments))
                     && !is_made_of(outline, *event, looking, &mut Vec::new())
             }
             _ => false,
