@@ -33,6 +33,7 @@ mod moved;
 mod one_change;
 mod one_run;
 pub(crate) mod paper;
+mod position;
 mod refused;
 mod reset;
 mod rules;

@@ -287,7 +287,8 @@ impl Asking<'_> {
         let is_position = || self.tells_position(read) && self.takes_position(target);
         let is_wanted = match stale.how {
             How::Position => {
-                (is_position() || seen == reached && self.is_where_found(read, target))
+                (is_position()
+                    || seen == reached && (self.is_where_found(read, target) || self.is_of_part(read, target)))
                     && !self.is_reserved(stale, &seen, &reached)
             }
             How::Bound => {
@@ -357,46 +358,6 @@ impl Asking<'_> {
         });
         stored.is_some_and(|stored| !matches!(body.op(stored), Op::Arithmetic(Arithmetic::Add, ..)))
             && run_at_once(self.whole, self.method, writer.method)
-    }
-
-    /// Whether what is read is a number, such as a size or an index.
-    fn tells_position(&self, read: &Access) -> bool {
-        let program = self.whole.program;
-        match self.action(read) {
-            Some(Action::Call { method, .. }) => program.names.text(method.descriptor).ends_with(")I"),
-            Some(Action::Read { member: Member::Field(field) | Member::Static(field), .. }) => program
-                .resolve_field(*field)
-                .is_some_and(|field| program.names.text(program.field(field).descriptor) == "I"),
-            _ => false,
-        }
-    }
-
-    /// Whether a number says where to look: not so in `toArray(new String[size])`. It may come after the buffer that is looked
-    /// at: `text.append(from, 0, length)`.
-    fn takes_position(&self, target: &Access) -> bool {
-        match self.action(target) {
-            Some(Action::Call { method, .. }) => {
-                let descriptor = self.whole.program.names.text(method.descriptor);
-                let is_of_argument = || !target.is_write && target.member == Member::State(State::Chars);
-                descriptor.starts_with("(I") || descriptor.contains("Ljava/lang/CharSequence;II)") && is_of_argument()
-            }
-            Some(Action::Read { .. } | Action::Write { .. }) => true,
-            _ => false,
-        }
-    }
-
-    /// Whether a number says where to look that was found by looking at the elements themselves.
-    fn is_where_found(&self, read: &Access, target: &Access) -> bool {
-        match (self.action(read), self.action(target)) {
-            (Some(Action::Call { .. }), Some(Action::Call { method, .. })) => {
-                // Who only looks may be making sure.
-                target.is_write
-                    && read.member == target.member
-                    && !self.tells_position(read)
-                    && self.whole.program.names.text(method.descriptor).starts_with("(I)")
-            }
-            _ => false,
-        }
     }
 
     /// What the code does at an access.

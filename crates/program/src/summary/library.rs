@@ -1,6 +1,6 @@
 //! Calls of library code: what its model says, put into a summary.
 
-use location::{MethodName, Symbol};
+use location::MethodName;
 use smallvec::SmallVec;
 
 use super::compose::Composing;
@@ -10,9 +10,8 @@ use super::influences::Gathering;
 use super::inside::is_local;
 use super::map_part::MapPart;
 use super::{Access, Comparisons, Influences, Keys, Root, SummarySection};
-use crate::class::Program;
 use crate::lock::{LockKind, Mode};
-use crate::model::{self, CallModel, Returns, Revalidation, Section, State, Target};
+use crate::model::{self, CallModel, Product, Returns, Revalidation, Section, State, Target};
 use crate::outline::{Action, Argument, Event, EventId, Key, KeyStart, Member, Name, NameStep, Object, Start};
 
 impl Composing<'_, '_> {
@@ -104,15 +103,6 @@ impl Composing<'_, '_> {
         classfile::split_method(self.program.names.text(method.descriptor)).map_or(0, |(count, _)| count)
     }
 
-    /// Whether a call moves an iterator on that a field holds: whoever comes next gets another element.
-    fn is_step(&self, method: MethodName, arguments: &[Argument]) -> bool {
-        is_stepping(self.program, method)
-            && arguments.first().is_some_and(|first| {
-                let field = crate::variable::holder(&self.settle(&first.name));
-                field.is_some_and(|field| is_cursor(self.program, field.descriptor))
-            })
-    }
-
     /// What is known of the object that an argument is.
     pub(super) fn holding(&self, argument: &Argument) -> Holding {
         if argument.made.is_some() {
@@ -129,29 +119,6 @@ impl Composing<'_, '_> {
             (Start::Parameter(position), None) => self.holdings.parameter(self.id, position),
             _ => Holding::default(),
         }
-    }
-
-    /// The map that an entry was got from by going over it, where each look at the entry's value is a look at the map.
-    fn entry_of(&self, method: MethodName, arguments: &[Argument]) -> Option<Name> {
-        let names = &self.program.names;
-        if !matches!(names.text(method.name), "getValue" | "setValue")
-            || names.text(method.class.0) != "java/util/Map$Entry"
-        {
-            return None;
-        }
-        let Name { start: Start::Result(event), steps } = &arguments.first()?.name else { return None };
-        let map = self.element_of.get(event.index())?.clone().filter(|_| steps.is_empty())?;
-        let field = crate::variable::holder(&map)?;
-        let class = self.holdings.get(self.program, field).class?;
-        (self.calls.section_of(self.program, class) == Section::Own).then_some(map)
-    }
-
-    /// Whether an iterator takes out what it came to, of a container that locks by itself: that is one step of the container.
-    fn is_taken_by_iterator(&self, method: MethodName, container: Option<&Name>) -> bool {
-        let class = || self.holdings.get(self.program, crate::variable::holder(container?)?).class;
-        self.program.names.text(method.name) == "remove"
-            && is_iterator(self.program.names.text(method.class.0))
-            && class().is_some_and(|class| self.calls.section_of(self.program, class) == Section::Own)
     }
 
     fn library_section(
@@ -233,6 +200,10 @@ impl Composing<'_, '_> {
                 .unwrap_or_default(),
             _ => Influences::default(),
         };
+        let address = match self.is_part_of_list(arguments) {
+            true => joined(&given, &self.influences(&arguments[0].sources)),
+            false => given,
+        };
         let is_removal = self.is_removal(event);
         let choices = match arguments.first() {
             Some(receiver) if skip > 0 && section.is_none() => self.choices(receiver),
@@ -287,7 +258,7 @@ impl Composing<'_, '_> {
                     event: id,
                     held,
                     value: value.finish(),
-                    address: given.clone(),
+                    address: address.clone(),
                     control: control.clone(),
                     guards: guards.clone(),
                     awaited: awaited.clone(),
@@ -408,7 +379,12 @@ impl Composing<'_, '_> {
             all.finish()
         };
         let is_own = object.as_ref().is_none_or(|object| object.is_unknown() || is_local(object));
-        let result = match model.returns {
+        let returns = match model.product {
+            // It shows what is in another container.
+            Some(Product::Unmodifiable) => Returns::Argument(0),
+            _ => model.returns,
+        };
+        let result = match returns {
             // What is taken out of an object that only this method knows was put there by it.
             Returns::Removed if object.as_ref().is_some_and(|object| matches!(object.start, Start::New(_))) => {
                 object.as_ref().map(|object| self.contents(object, held)).unwrap_or_default()
@@ -428,9 +404,14 @@ impl Composing<'_, '_> {
             }
             Returns::FromState => read,
             Returns::Fresh => joined(&read, &all(self, &self.without_runner(model, arguments, skip))),
-            Returns::Receiver | Returns::View(_) => {
+            Returns::Receiver => {
                 self.result_name[id.index()] = object;
                 all(self, &arguments[..skip.min(arguments.len())])
+            }
+            // A part of a list that was asked for whether it reaches as far.
+            Returns::View(_) => {
+                self.result_name[id.index()] = object;
+                joined(&read, &all(self, &arguments[..skip.min(arguments.len())]))
             }
             Returns::Argument(index) => match arguments.get(usize::from(index) + skip) {
                 Some(argument) => {
@@ -480,23 +461,4 @@ fn member(state: State) -> Member {
         State::Elements => Member::Elements,
         other => Member::State(other),
     }
-}
-
-/// Whether a call moves an iterator on.
-pub(crate) fn is_stepping(program: &Program, method: MethodName) -> bool {
-    matches!(
-        program.names.text(method.name),
-        "next" | "nextElement" | "nextInt" | "nextLong" | "nextDouble" | "previous"
-    ) && is_iterator(program.names.text(method.class.0))
-}
-
-/// Whether what a field holds is an iterator.
-pub(crate) fn is_cursor(program: &Program, descriptor: Symbol) -> bool {
-    let name = program.names.text(descriptor).strip_prefix('L').and_then(|name| name.strip_suffix(';'));
-    name.is_some_and(is_iterator)
-}
-
-fn is_iterator(class: &str) -> bool {
-    matches!(class, "java/util/Iterator" | "java/util/ListIterator" | "java/util/Enumeration")
-        || class.starts_with("java/util/PrimitiveIterator$")
 }

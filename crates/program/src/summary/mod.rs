@@ -8,6 +8,7 @@
 //! Summaries are bounded: beyond [`MAX_SECTIONS`] or an [`Extent`] they are cut and say so.
 
 mod compose;
+mod cursor;
 mod decide;
 mod element;
 mod emptied;
@@ -44,12 +45,12 @@ use smallvec::SmallVec;
 use crate::lock::{LockKind, Mode};
 use crate::outline::{EventId, Key, Member, Name, NameStep, SectionSet, Shared, Start};
 
+pub(crate) use cursor::{is_cursor, is_stepping};
 pub use explore::Met;
 pub(crate) use handle::Handles;
 pub use holding::{Holding, Holdings};
 pub use influences::{Comparisons, Influences};
 pub(crate) use instantiate::half;
-pub(crate) use library::{is_cursor, is_stepping};
 pub use order::components;
 pub(crate) use order::{Components, components_of};
 pub use summaries::{Scope, Summaries};
