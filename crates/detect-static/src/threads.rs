@@ -160,6 +160,5 @@ pub(crate) fn is_owned(whole: &Whole<'_>, method: MethodId, access: &Access) -> 
 
 /// Whether what is written to a variable is only read by people, and by no thread.
 pub(crate) fn is_printed(program: &Program, variable: Variable) -> bool {
-    let Variable::Held(field) = variable else { return false };
-    matches!(program.names.text(program.field(field).descriptor), "Ljava/io/PrintStream;" | "Ljava/io/PrintWriter;")
+    matches!(variable, Variable::Held(field) if program::is_for_people(program, field))
 }

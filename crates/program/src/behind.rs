@@ -15,12 +15,31 @@ use crate::model::{Product, linearize};
 /// So many times what is in a field is followed to the field of an object that it is given to.
 const MAX_HANDED_ON: usize = 2;
 
-/// By method.
-pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
+/// Where such containers may be.
+#[derive(Default)]
+pub(crate) struct Behind {
+    /// By method: whether what it calls by an interface may be one.
+    methods: Vec<bool>,
+    /// By field: whether it may hold one.
+    fields: Vec<bool>,
+}
+
+impl Behind {
+    pub(crate) fn of_method(&self, method: MethodId) -> bool {
+        self.methods[method.index()]
+    }
+
+    pub(crate) fn of_field(&self, field: FieldId) -> bool {
+        self.fields[field.0 as usize]
+    }
+}
+
+pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Behind {
     let count = program.known_method_count();
     let makers = &makers(program, calls);
+    let mut known = vec![false; program.class_of_field.len()];
     if makers.iter().all(Option::is_none) {
-        return vec![false; count];
+        return Behind { methods: vec![false; count], fields: known };
     }
     let methods: Vec<MethodId> = program.methods().collect();
     let made_in = |method: MethodId| calls.numbers(method).iter().filter_map(|call| makers[*call as usize]);
@@ -42,7 +61,6 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
         });
         held.collect()
     };
-    let mut known = vec![false; program.class_of_field.len()];
     holders(&methods, &given).iter().for_each(|field| known[field.0 as usize] = true);
     // What is in a field is handed on to objects that are made, or they get it by a getter; and from there perhaps once more.
     for _ in 0..MAX_HANDED_ON {
@@ -74,7 +92,7 @@ pub(crate) fn behind_interfaces(program: &Program, calls: &Calls) -> Vec<bool> {
     found.iter().for_each(|method| behind[method.index()] = true);
     spread(program, calls, kinds, found, &mut behind);
     hand_down(program, calls, kinds, &mut behind);
-    behind
+    Behind { methods: behind, fields: known }
 }
 
 /// Whether a method's code reads one of these fields.
@@ -176,7 +194,7 @@ fn makers(program: &Program, calls: &Calls) -> Vec<Option<ClassName>> {
 }
 
 /// What a method returns, if that is an object.
-fn returned(program: &Program, method: MethodName) -> Option<ClassName> {
+pub(crate) fn returned(program: &Program, method: MethodName) -> Option<ClassName> {
     let descriptor = program.names.text(method.descriptor);
     let result = &descriptor[descriptor.find(')')? + 1..];
     match classfile::parse_field(result, &program.names) {

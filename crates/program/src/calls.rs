@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::behind::behind_interfaces;
+use crate::behind::{Behind, behind_interfaces};
 use crate::class::{ClassId, FieldId, Mentions, MethodId, Program};
 use crate::hierarchy::Hierarchy;
 use crate::model::{self, CallModel, Models};
@@ -76,7 +76,7 @@ pub struct Calls {
     /// By method that the program's code calls: what the library says of it, if anything.
     pub(crate) modelled: FxHashMap<MethodName, Option<Box<CallModel>>>,
     /// By method: whether what it calls by an interface may synchronize itself.
-    behind: Vec<bool>,
+    pub(crate) behind: Behind,
     pub(crate) touched: Touched,
     pub(crate) handles: Arc<Handles>,
 }
@@ -115,7 +115,7 @@ impl Calls {
             targets: Vec::new(),
             said: Vec::new(),
             modelled: FxHashMap::default(),
-            behind: Vec::new(),
+            behind: Behind::default(),
             touched,
             handles: Arc::default(),
         };
@@ -222,7 +222,7 @@ impl Calls {
 
     /// Whether what a method calls by an interface may be a library object that synchronizes itself.
     pub fn is_behind_interface(&self, method: MethodId) -> bool {
-        self.behind[method.index()]
+        self.behind.of_method(method)
     }
 
     /// The fields that a method's own code stores to, each once.

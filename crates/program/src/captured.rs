@@ -258,8 +258,14 @@ const MAX_NESTING: usize = 4;
 /// Whether the library says something of objects that a field may have, or they are arrays, or may be locks. What never
 /// changes is no variable, and may be a key.
 pub(crate) fn holds_something(program: &Program, calls: &Calls, descriptor: Symbol) -> bool {
-    let kind = classfile::parse_field(program.names.text(descriptor), &program.names);
-    let Some(Type::Reference(class)) = kind else { return false };
+    match classfile::parse_field(program.names.text(descriptor), &program.names) {
+        Some(Type::Reference(class)) => holds_something_as(program, calls, class),
+        _ => false,
+    }
+}
+
+/// The same of what is declared as a class.
+pub(crate) fn holds_something_as(program: &Program, calls: &Calls, class: ClassName) -> bool {
     let object = program.roots.object;
     let mut above = supertypes(program);
     let mut but_object = |class: ClassName, tell: &mut dyn FnMut(ClassName)| {

@@ -6,7 +6,7 @@ use program::model::{State, only_adds};
 use program::outline::{Action, EventId, KeyStart, Member, NameStep, Outline};
 use program::summary::{Access, AccessId, Root, Summary};
 use program::thread::{EntryId, EntryKind};
-use program::{FieldId, LockKind, Mark, MethodId, Place, Relation, Variable, Whole, locks};
+use program::{FieldId, LockKind, Mark, MethodId, Place, Relation, Variable, Whole, is_by_habit, is_old, locks};
 use rayon::prelude::*;
 
 use super::rules::is_known;
@@ -14,7 +14,7 @@ use super::there::parted;
 use super::views::{Item, Pair, common, known};
 use crate::brackets;
 use crate::sources::{comes_by_calls, is_asserted};
-use crate::stale_values::{is_by_habit, is_old, is_tool};
+use crate::stale_values::is_tool;
 use crate::threads::{is_made_for_threads, is_printed, is_shared, run_at_once, run_at_once_at};
 
 /// How the old value matters.

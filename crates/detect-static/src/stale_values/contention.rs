@@ -4,7 +4,7 @@ use location::MethodName;
 use program::outline::{Action, EventId, Name, NameStep};
 use program::sharing::{FieldAccess, Part, Sharing};
 use program::thread::{At, EntryId, EntryKind};
-use program::{FieldId, Mark, MethodId, Program, Variable, Whole};
+use program::{FieldId, MethodId, Program, Variable, Whole, is_by_habit};
 
 use crate::threads::{are_beside, is_of_this};
 
@@ -192,25 +192,6 @@ fn is_merely_assumed(whole: &Whole<'_>, variable: Variable, sharing: Sharing) ->
     is_assumed && is_by_habit(program, field)
 }
 
-/// Whether a field holds a container that locks by itself only because old ones all did, in an object that does nothing
-/// else for threads.
-pub(crate) fn is_by_habit(program: &Program, field: FieldId) -> bool {
-    let class = program.class_of_field(field);
-    is_old(program, field)
-        && !program.is_marked(class, Mark::ThreadSafe)
-        && !program.methods_of(class).any(|method| program.may_lock(method))
-        && !program.fields_of(class).any(|field| {
-            let field = program.field(field);
-            field.access.is_volatile() || program.names.text(field.descriptor).starts_with("Ljava/util/concurrent/")
-        })
-}
-
-/// Whether a field of an object holds a container that locks by itself because old ones all did.
-pub(crate) fn is_old(program: &Program, field: FieldId) -> bool {
-    let declared = program.field(field);
-    !declared.access.is_static() && LEGACY.contains(&program.names.text(declared.descriptor))
-}
-
 /// Whether a field of an object holds an old container or buffer that is there to work with, as a rule for one thread: a
 /// stack, a text in the making, settings.
 pub(crate) fn is_tool(program: &Program, field: FieldId) -> bool {
@@ -224,17 +205,6 @@ pub(crate) fn is_tool(program: &Program, field: FieldId) -> bool {
 
 const TOOLS: [&str; 4] =
     ["java/util/Stack", "java/util/Properties", "java/lang/StringBuffer", "java/io/ByteArrayOutputStream"];
-
-/// Containers and buffers from before there was a choice: each call locks, whether anybody shares them or not.
-const LEGACY: [&str; 7] = [
-    "Ljava/util/Hashtable;",
-    "Ljava/util/Properties;",
-    "Ljava/util/Vector;",
-    "Ljava/util/Stack;",
-    "Ljava/util/Dictionary;",
-    "Ljava/lang/StringBuffer;",
-    "Ljava/io/ByteArrayOutputStream;",
-];
 
 fn has_write(accesses: &[FieldAccess]) -> bool {
     accesses.iter().any(|access| access.is_write && access.part == Part::Contents && !access.is_initial)

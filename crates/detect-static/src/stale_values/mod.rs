@@ -67,7 +67,7 @@ mod waits;
 mod way;
 mod weak;
 
-pub(crate) use contention::{is_by_habit, is_contended, is_old, is_tool, may_meet};
+pub(crate) use contention::{is_contended, is_tool, may_meet};
 
 use finding::Finding;
 use program::Whole;

@@ -8,9 +8,9 @@ use location::MethodName;
 use program::outline::{Action, Argument, Event, Member, Object, Origin};
 use program::sharing::Part;
 use program::summary::{Access, AccessId, Influence, Root, Spot};
-use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable};
+use program::{ClassId, FieldId, LockKind, MethodId, Mode, Variable, is_by_habit};
 
-use super::contention::{is_by_habit, is_tool};
+use super::contention::is_tool;
 use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::skew::is_compared;

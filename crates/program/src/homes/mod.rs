@@ -10,14 +10,17 @@ mod named;
 use std::borrow::Cow;
 use std::cell::OnceCell;
 
+use classfile::CallKind;
 use location::{FieldName, Symbol};
 use smallvec::SmallVec;
 
 use self::flows::Flows;
 use self::named::Named;
+use crate::behind::returned;
 use crate::calls::{Calls, Targets};
 use crate::class::{FieldId, MethodId, Program};
-use crate::model::{self, CallModel, Returns};
+use crate::habit::{is_by_habit, is_for_people};
+use crate::model::{self, CallModel, Returns, Target};
 use crate::outline::{Action, Argument, Event, EventId, Member, Name, NameStep, Outline, Start};
 
 /// What a step touches.
@@ -29,10 +32,24 @@ enum Touched {
     Parameter(u16),
 }
 
+/// Which part of something a step touches.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// The field, and not what it holds.
+    Itself,
+    /// What is held there.
+    Contents,
+    /// That, or what is found in it.
+    Further,
+    /// Any of these: a callee names the field.
+    Any,
+}
+
 /// A step that touches something.
 #[derive(Clone, Copy)]
 struct Step {
     event: EventId,
+    part: Part,
     writes: bool,
     /// By the method itself, or an operation of a library that it calls.
     is_own: bool,
@@ -53,12 +70,15 @@ pub(crate) struct Homes<'h> {
 /// One method, as far as it is asked for.
 struct Home<'h> {
     homes: &'h Homes<'h>,
+    method: MethodId,
     outline: &'h Outline,
     /// Events that may be in a section, or be one.
     events: Vec<EventId>,
     /// Whether a wait may let a section go.
     may_be_left: bool,
     flows: OnceCell<Flows<'h>>,
+    /// By parameter: whether it may hold something.
+    may_hold: OnceCell<SmallVec<[bool; 8]>>,
 }
 
 impl<'h> Homes<'h> {
@@ -83,7 +103,8 @@ impl<'h> Homes<'h> {
         let all = (0..outline.events.len() as u32).map(EventId);
         let events = all.filter(|event| self.is_in_section(method, &outline.events[event.index()])).collect();
         let may_be_left = outline.events.iter().any(|event| self.may_wait(event)) || !outline.waits.is_empty();
-        Home { homes: self, outline, events, may_be_left, flows: OnceCell::new() }
+        let (flows, may_hold) = (OnceCell::new(), OnceCell::new());
+        Home { homes: self, method, outline, events, may_be_left, flows, may_hold }
     }
 
     fn may_wait(&self, event: &Event) -> bool {
@@ -109,10 +130,18 @@ impl<'h> Homes<'h> {
                 }
                 Member::Elements | Member::State(_) => false,
             },
-            Action::Call { kind, method, .. } => {
+            Action::Call { kind, method, arguments } => {
+                // What a wrapper or another class than the declared one would make of it.
+                let may_be_behind = |model: CallModel| {
+                    let is_given = model.effects().any(|effect| matches!(effect.target, Target::Argument(_)));
+                    let receiver = arguments.first().filter(|_| *kind == CallKind::Interface);
+                    is_given || receiver.is_some_and(|receiver| self.may_be_behind(&receiver.name))
+                };
                 let of_library = |model: CallModel| {
                     model.section != model::Section::None
-                        || model.access != model::Access::None && self.calls.is_behind_interface(home)
+                        || model.access != model::Access::None
+                            && self.calls.is_behind_interface(home)
+                            && may_be_behind(model)
                 };
                 self.calls.model(self.program, *method, method.class).is_some_and(of_library)
                     || self.lead_on(self.calls.targets(self.program, *kind, *method).known())
@@ -120,6 +149,17 @@ impl<'h> Homes<'h> {
             Action::Lambda { method, .. } => self.lead_on(self.calls.lambda_targets(self.program, *method).known()),
             Action::Wait(_) => false,
         }
+    }
+
+    /// Whether an object with such a name may be a container that synchronizes itself, as far as its field tells.
+    fn may_be_behind(&self, name: &Name) -> bool {
+        let field = crate::variable::holder(name).and_then(|field| self.program.resolve_field(field));
+        field.is_none_or(|field| self.calls.behind.of_field(field))
+    }
+
+    /// Whether what a field holds is never told of: it locks because old containers all did, or is there for people.
+    fn holds_little(&self, field: FieldId) -> bool {
+        is_by_habit(self.program, field) || is_for_people(self.program, field)
     }
 
     /// Whether methods, or what they call, go through a section.
@@ -180,18 +220,51 @@ impl Home<'_> {
         let is_pair = |one: &Step, other: &Step| {
             self.are_apart(one.event, other.event) && (self.may_decide(one, other) || self.may_decide(other, one))
         };
+        let is_pair =
+            |what: Touched, one: &Step, other: &Step| is_pair(one, other) && self.may_be_one(what, one, other);
         own.chunk_by(|(what, _), (other, _)| what == other).any(|same| {
             let steps = || same.iter().map(|(_, step)| step);
             let is_named = |(event, targets): &(EventId, Cow<Targets>)| match same[0].0 {
                 Touched::Field(field) => self.homes.named.of_all(targets.known(), field).is_some_and(|writes| {
-                    let step = Step { event: *event, writes, is_own: false };
-                    steps().any(|own| is_pair(own, &step))
+                    let step = Step { event: *event, part: Part::Any, writes, is_own: false };
+                    steps().any(|own| is_pair(same[0].0, own, &step))
                 }),
                 Touched::Parameter(_) => false,
             };
-            steps().enumerate().any(|(index, one)| steps().skip(index + 1).any(|other| is_pair(one, other)))
+            steps().enumerate().any(|(index, one)| steps().skip(index + 1).any(|other| is_pair(same[0].0, one, other)))
                 || away.iter().any(is_named)
         })
+    }
+
+    /// Whether two steps at something may touch one variable that is told of. What the library says nothing of has nothing but
+    /// its fields, which both have to name, and one to write.
+    fn may_be_one(&self, what: Touched, one: &Step, other: &Step) -> bool {
+        let parts = [one.part, other.part];
+        let may_hold = match what {
+            Touched::Field(field) => {
+                if parts.contains(&Part::Contents) && self.homes.holds_little(field) {
+                    return false;
+                }
+                self.homes.named.may_hold(field)
+            }
+            Touched::Parameter(position) => {
+                let all = self.may_hold.get_or_init(|| self.homes.named.parameters_that_may_hold(self.method));
+                all.get(usize::from(position)).is_none_or(|may| *may)
+            }
+        };
+        match parts {
+            [Part::Itself | Part::Any, Part::Itself | Part::Any] => true,
+            [Part::Itself, _] | [_, Part::Itself] => false,
+            _ => may_hold || self.may_share(one.event, other.event),
+        }
+    }
+
+    /// Whether what two calls run may touch one field, and one of them may write it.
+    fn may_share(&self, one: EventId, other: EventId) -> bool {
+        let targets = [one, other].map(|event| self.homes.targets(self.event(event)));
+        let [Some(one), Some(other)] = targets else { return false };
+        let named = &self.homes.named;
+        named.may_change(one.known(), other.known()) || named.may_change(other.known(), one.known())
     }
 
     /// Whether a number that one method tells may be counted on by another one.
@@ -265,7 +338,9 @@ impl Home<'_> {
     /// Adds what the method itself touches, or an operation of a library that it calls.
     fn add_own(&self, event: EventId, own: &mut Vec<(Touched, Step)>) {
         let program = self.homes.program;
-        let mut add = |what: Touched, writes: bool| own.push((what, Step { event, writes, is_own: true }));
+        let mut add = |(what, part): (Touched, Part), writes: bool| {
+            own.push((what, Step { event, part, writes, is_own: true }));
+        };
         match &self.event(event).action {
             Action::Read { base, member, .. } | Action::Write { base, member, .. } => {
                 let writes = matches!(self.event(event).action, Action::Write { .. });
@@ -273,7 +348,7 @@ impl Home<'_> {
                     Member::Field(field) | Member::Static(field) => {
                         let field = program.resolve_field(*field);
                         let field = field.filter(|field| !program.field(*field).access.is_final());
-                        field.into_iter().for_each(|field| add(Touched::Field(field), writes));
+                        field.into_iter().for_each(|field| add((Touched::Field(field), Part::Itself), writes));
                     }
                     Member::Elements | Member::State(_) => {
                         self.held_by(base).into_iter().for_each(|what| add(what, writes));
@@ -307,7 +382,7 @@ impl Home<'_> {
     }
 
     /// What has the contents of an object with such a name; what a call yields may come from anything that its code names.
-    fn held_by(&self, name: &Name) -> SmallVec<[Touched; 4]> {
+    fn held_by(&self, name: &Name) -> SmallVec<[(Touched, Part); 4]> {
         let program = self.homes.program;
         let mut all = SmallVec::new();
         let mut fields = name.steps.iter().rev().filter_map(|step| match step {
@@ -315,12 +390,17 @@ impl Home<'_> {
             _ => None,
         });
         if let Some(field) = fields.next() {
-            all.extend(program.resolve_field(field).map(Touched::Field));
+            let is_last = matches!(name.steps.last(), Some(NameStep::Field(_)));
+            let part = if is_last { Part::Contents } else { Part::Further };
+            all.extend(program.resolve_field(field).map(|field| (Touched::Field(field), part)));
             return all;
         }
         match name.start {
-            Start::Parameter(position) => all.push(Touched::Parameter(position)),
-            Start::Static(field) => all.extend(program.resolve_field(field).map(Touched::Field)),
+            Start::Parameter(position) => all.push((Touched::Parameter(position), Part::Further)),
+            Start::Static(field) => {
+                let part = if name.steps.is_empty() { Part::Contents } else { Part::Further };
+                all.extend(program.resolve_field(field).map(|field| (Touched::Field(field), part)));
+            }
             Start::Result(event) | Start::Element(event) => self.add_yielded(event, &mut all),
             // What has no name in the program is no variable.
             Start::New(_) | Start::Local(_) | Start::Class(_) | Start::Unknown => {}
@@ -329,15 +409,21 @@ impl Home<'_> {
     }
 
     /// Adds what may hold what a call yields. A view, an iterator or an element belongs to what it was taken from.
-    fn add_yielded(&self, event: EventId, all: &mut SmallVec<[Touched; 4]>) {
-        let Action::Call { arguments, .. } = &self.event(event).action else { return };
+    fn add_yielded(&self, event: EventId, all: &mut SmallVec<[(Touched, Part); 4]>) {
+        let Action::Call { method, arguments, .. } = &self.event(event).action else { return };
+        let (program, calls) = (self.homes.program, self.homes.calls);
+        // What never changes is no part of what others change.
+        if returned(program, *method).is_some_and(|class| calls.is_immutable(program, class)) {
+            return;
+        }
         if let Some(targets) = self.homes.targets(self.event(event)) {
-            all.extend(self.homes.named.holding(targets.known()).map(Touched::Field));
+            let named = self.homes.named.holding(targets.known());
+            all.extend(named.map(|field| (Touched::Field(field), Part::Further)));
         } else if let Some(receiver) = arguments.first() {
             let is_earlier = |yielded: EventId| yielded < event;
             match receiver.name.start {
                 Start::Result(yielded) | Start::Element(yielded) if !is_earlier(yielded) => {}
-                _ => all.extend(self.held_by(&receiver.name)),
+                _ => all.extend(self.held_by(&receiver.name).into_iter().map(|(what, _)| (what, Part::Further))),
             }
         }
     }

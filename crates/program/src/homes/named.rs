@@ -1,16 +1,21 @@
 //! Which fields the code of methods names, and that of what they call: what is further away is told of no large program.
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, PoisonError, RwLock};
 
-use location::Symbol;
-use rustc_hash::FxHashSet;
+use classfile::Type;
+use location::{ClassName, Symbol};
+use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 
 use crate::calls::Calls;
-use crate::captured::holds_something;
+use crate::captured::{holds_something, holds_something_as};
 use crate::class::{FieldId, MethodId, Program};
 
 /// Fields, sorted, each once, and whether they may be written.
 type Fields = Box<[(FieldId, bool)]>;
+
+/// The type of fields that may have any object.
+const ANY: &str = "Ljava/lang/Object;";
 
 /// What is found when it is first asked for.
 pub(super) struct Named<'n> {
@@ -20,12 +25,14 @@ pub(super) struct Named<'n> {
     holding: FxHashSet<Symbol>,
     /// By method.
     fields: Vec<OnceLock<Fields>>,
+    /// Whether something that is declared as a class may hold something, where that was asked.
+    classes: RwLock<FxHashMap<ClassName, bool>>,
 }
 
 impl<'n> Named<'n> {
     pub(super) fn new(program: &'n Program, calls: &'n Calls) -> Named<'n> {
         let fields = (0..program.known_method_count()).map(|_| OnceLock::new()).collect();
-        Named { program, calls, holding: holding(program, calls), fields }
+        Named { program, calls, holding: holding(program, calls), fields, classes: RwLock::default() }
     }
 
     /// Whether one of these methods names the field, and if so, whether it may write it.
@@ -51,6 +58,29 @@ impl<'n> Named<'n> {
 
     fn holds(&self, field: FieldId) -> bool {
         self.holding.contains(&self.program.field(field).descriptor)
+    }
+
+    /// Whether the library may say something of what a field has, or it is an array, as far as its type tells.
+    pub(super) fn may_hold(&self, field: FieldId) -> bool {
+        self.holds(field) || self.program.names.text(self.program.field(field).descriptor) == ANY
+    }
+
+    /// The same of each parameter of a method.
+    pub(super) fn parameters_that_may_hold(&self, method: MethodId) -> SmallVec<[bool; 8]> {
+        let own = self.program.method(method);
+        let this = (!own.access.is_static()).then(|| Type::Reference(self.program.method_name(method).class));
+        let known = classfile::parse_method(self.program.names.text(own.descriptor), &self.program.names);
+        let types = this.into_iter().chain(known.into_iter().flat_map(|known| known.parameters));
+        types.map(|kind| matches!(kind, Type::Reference(class) if self.holds_as(class))).collect()
+    }
+
+    fn holds_as(&self, class: ClassName) -> bool {
+        let known = self.classes.read().unwrap_or_else(PoisonError::into_inner).get(&class).copied();
+        known.unwrap_or_else(|| {
+            let holds = holds_something_as(self.program, self.calls, class);
+            self.classes.write().unwrap_or_else(PoisonError::into_inner).insert(class, holds);
+            holds
+        })
     }
 
     fn fields(&self, method: MethodId) -> &[(FieldId, bool)] {
@@ -83,7 +113,7 @@ fn holding(program: &Program, calls: &Calls) -> FxHashSet<Symbol> {
     let mut seen: FxHashSet<Symbol> = FxHashSet::default();
     let fields = (0..program.class_of_field.len() as u32).map(FieldId).map(|field| program.field(field).descriptor);
     let types: Vec<Symbol> = fields.filter(|descriptor| seen.insert(*descriptor)).collect();
-    let is_any = |descriptor: &Symbol| program.names.text(*descriptor) == "Ljava/lang/Object;";
+    let is_any = |descriptor: &Symbol| program.names.text(*descriptor) == ANY;
     let holds = |descriptor: &Symbol| !is_any(descriptor) && holds_something(program, calls, *descriptor);
     types.into_iter().filter(holds).collect()
 }
