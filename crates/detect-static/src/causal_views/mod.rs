@@ -29,6 +29,7 @@ mod explain;
 mod follow;
 mod glanced;
 mod handed_on;
+mod marked;
 mod moved;
 mod one_change;
 mod one_run;

@@ -19,14 +19,13 @@ impl Asking<'_> {
         }
     }
 
-    /// Whether a number says where to look: not so in `toArray(new String[size])`. It may come after the buffer that is looked
-    /// at: `text.append(from, 0, length)`.
+    /// Whether a number says where to look. It may come after the buffer that is looked at: `text.append(from, 0, length)`.
     pub(super) fn takes_position(&self, target: &Access) -> bool {
         match self.action(target) {
             Some(Action::Call { method, .. }) => {
                 let descriptor = self.whole.program.names.text(method.descriptor);
                 let is_of_argument = || !target.is_write && target.member == Member::State(State::Chars);
-                descriptor.starts_with("(I") || descriptor.contains("Ljava/lang/CharSequence;II)") && is_of_argument()
+                self.is_at_position(*method) || descriptor.contains("Ljava/lang/CharSequence;II)") && is_of_argument()
             }
             Some(Action::Read { .. } | Action::Write { .. }) => true,
             _ => false,

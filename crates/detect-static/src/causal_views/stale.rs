@@ -422,7 +422,7 @@ impl Asking<'_> {
     /// Whether a fresh read of the same variable in its section decides. In a section that is entered again, the read that
     /// gave the value out is done anew and is as fresh as any.
     fn is_validated(&self, stale: &Flow, seen: &Item, target: &Access) -> bool {
-        target.control.iter().any(|influence| {
+        let is_asked = target.control.iter().any(|influence| {
             let Root::Access(fresh) = influence.root else { return false };
             let access = &self.summary.accesses[fresh.index()];
             // That there still is such a place does not say what stands there.
@@ -436,7 +436,8 @@ impl Asking<'_> {
                 && access.held.contains(stale.second)
                 && !influence.ended.contains(stale.second)
                 && Item::known(self.whole, self.method, access).as_ref() == Some(seen)
-        })
+        });
+        is_asked || self.is_marked_since(stale, seen, target)
     }
 
     /// Whether something excludes all other writers from the read to the use.

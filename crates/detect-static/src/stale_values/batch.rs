@@ -1,13 +1,15 @@
 //! Batches: once there are enough, all that there is goes at once. Two who both see that there are enough both take; the
 //! second one gets less than he counted on, perhaps nothing, which is right if he asks.
 
-use program::outline::{Action, EventId, Member, Object, Origin, Outline};
+use program::model::State;
+use program::outline::{Action, EventId, Member, Object, Origin, Outline, Source};
 use program::summary::Access;
 use program::{MethodId, Variable};
 
+use super::idioms::comes_from;
 use super::rules::{Looking, Stale, Use};
 use super::validated::is_made_of;
-use crate::words::operation;
+use crate::words::{called_at, operation};
 
 /// Calls further down than this are not looked into.
 const MAX_DEPTH: usize = 2;
@@ -22,6 +24,46 @@ impl Looking<'_> {
             && (matches!(operation(self.whole, &write.spot), Some("clear" | "drainTo")) || self.is_new_container(write))
             && is_amount()
             && self.is_by_size(stale, write)
+    }
+
+    /// `if (pending.get() < 5) return; taken = pending.getAndSet(0); send(taken);`: what goes on is what the step has taken,
+    /// however much that is, and so is what is given back. The look before decides only whether to try.
+    pub(super) fn is_of_exchange(&self, stale: &Stale, write: &Access) -> bool {
+        let read = self.access(stale.read);
+        let Some(outline) = self.whole.summaries.outline(self.method) else { return false };
+        let is_number = |take: &Access| {
+            let called = called_at(self.whole, &take.spot);
+            called.is_some_and(|called| !self.whole.program.names.text(called.descriptor).ends_with(';'))
+        };
+        let is_take = |take: &Access| {
+            take.is_write
+                && ![read.event, write.event].contains(&take.event)
+                && take.member == Member::State(State::Value)
+                && take.base.same(&read.base)
+                && self.variable(take) == Some(stale.variable)
+                && matches!(operation(self.whole, &take.spot), Some("getAndSet" | "sumThenReset"))
+                && is_number(take)
+                && !outline.leads_to(read.event, write.event, &[take.event])
+        };
+        let goes_by = |take: &Access| {
+            let is_it = |source: &Source| match source.origin {
+                Origin::Event(from) => is_made_of(outline, from, take.event.index(), &mut Vec::new()),
+                Origin::Parameter(_) => false,
+            };
+            let event = &outline.events[write.event.index()];
+            let mut conditions = event.control.iter().map(|condition| &outline.conditions[*condition as usize]);
+            conditions.any(|condition| condition.sources.iter().any(is_it))
+                || match &event.action {
+                    Action::Call { arguments, .. } => {
+                        arguments.iter().flat_map(|argument| &argument.sources).any(is_it)
+                    }
+                    Action::Write { value, .. } => value.iter().any(is_it),
+                    _ => false,
+                }
+        };
+        stale.how == Use::Decides
+            && !comes_from(&write.value, stale.read)
+            && self.summary.accesses.iter().any(|take| is_take(take) && goes_by(take))
     }
 
     /// Whether who takes a batch asks whether there is anything in it.

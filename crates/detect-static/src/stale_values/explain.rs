@@ -132,6 +132,9 @@ impl<'t> Telling<'t> {
             Use::Decides => format!("`{written}` written because of the old value{}", words.inside(write)),
             Use::Found => format!("what was there is {act}{again}, in or out{}", words.inside(write)),
             Use::Iterated => format!("what was there is taken out{again}, whoever else has taken it"),
+            Use::Recounted => {
+                format!("`{written}` {act}{again} for the number that (1) has made{}", words.inside(write))
+            }
             Use::Left => format!("`{written}` written as nothing was left{}", words.inside(write)),
             Use::Stepped => {
                 let done = if alone(later, write) == Some(Alone::Call) { "asked" } else { "read" };
@@ -159,6 +162,9 @@ impl<'t> Telling<'t> {
                     "what was in `{seen}` at (1) may be out at (4), and two threads may go on with the same element"
                 )
             }
+            Use::Recounted => {
+                format!("`{seen}` may be counted on between (1) and (4), which goes by the number of (1)")
+            }
             Use::Left => {
                 format!("`{seen}` may get something between (1) and (4), and nobody comes for it")
             }
@@ -183,6 +189,17 @@ impl<'t> Telling<'t> {
             format!(
                 "hold one lock from (1) to (4), and where others take it out of `{seen}`; or do both in one step of `{seen}`, such as `compute`"
             )
+        } else if stale.how == Use::Recounted {
+            match (read.member, seen == written) {
+                (Member::State(State::Contents), true) => {
+                    format!(
+                        "do both in one step of `{seen}`, such as `compute`, or remove it only while it is that number"
+                    )
+                }
+                _ => format!(
+                    "hold one lock from (1) to (4), and wherever `{seen}` is counted, or let nobody count on from that number"
+                ),
+            }
         } else if stale.how == Use::Iterated {
             format!("take it out by `{seen}.remove(..)`, and go on only if that says that it was there")
         } else if let (Use::Stepped | Use::Counted, Some(Alone::Call), Member::State(State::Value)) =
@@ -395,7 +412,7 @@ impl<'t> Telling<'t> {
 
 /// Whether a step of one's own comes first, and what came of it is asked afterwards.
 fn is_step_first(stale: &Stale, write: &Access) -> bool {
-    stale.how == Use::Stepped || stale.how == Use::Counted && !write.is_write
+    matches!(stale.how, Use::Stepped | Use::Recounted) || stale.how == Use::Counted && !write.is_write
 }
 
 /// Whether what was written in between is gone: a field or value is set, a key gets another value.

@@ -30,6 +30,8 @@ pub(super) fn is_correct(looking: &Looking<'_>, stale: &Stale) -> bool {
         || looking.is_drained(stale, write)
         || looking.is_empty_when_shut(stale, write)
         || looking.is_batch_asked(stale, write)
+        || looking.is_of_exchange(stale, write)
+        || looking.is_of_tested_bit(stale, write)
         || looking.is_given_up(stale, write)
         || looking.is_asserted(stale)
         || looking.is_left_to_first(stale, write)
@@ -216,7 +218,7 @@ impl Looking<'_> {
                 !is_moved || stale.variable != stale.written || self.is_relative(stale, write)
             }),
             Use::Written if self.is_confirmed(stale, write) => true,
-            Use::Written | Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Left => {
+            Use::Written | Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Recounted | Use::Left => {
                 stale.variable != stale.written && changes.any(|change| comes_from(&change.value, stale.read))
             }
         }

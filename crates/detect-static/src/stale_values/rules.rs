@@ -3,7 +3,7 @@
 use std::cell::{LazyCell, OnceCell};
 
 use program::model::State;
-use program::outline::{Member, Start};
+use program::outline::{Member, Name, NameStep, Start};
 use program::summary::{Access, AccessId, Influence, Root, Summary, SummarySection};
 use program::{LockKind, MethodId, Place, Variable, Whole};
 
@@ -30,6 +30,8 @@ pub(super) enum Use {
     Counted,
     /// It is what an iterator came to, and is dealt with once it was taken out, whoever took it out.
     Iterated,
+    /// It is the number that a step of one's own has made, and others may count on from it before it is acted on.
+    Recounted,
     /// Nothing was left of it, and a flag is taken down that says that somebody is at it.
     Left,
 }
@@ -269,6 +271,7 @@ impl Looking<'_> {
         found.extend(self.replaced());
         found.extend(self.stepped());
         found.extend(self.counted());
+        found.extend(self.recounted());
         found.extend(self.made_room());
         found.extend(self.exchanged());
         found.extend(self.iterated());
@@ -364,7 +367,7 @@ impl Looking<'_> {
         let is_locked = |section: usize| self.summary.sections[section].kind != LockKind::Own;
         let is_it = access.is_of_each
             && access.base.is_unknown()
-            && matches!(access.member, Member::Field(_))
+            && (matches!(access.member, Member::Field(_)) || self.is_amount_of_contents(access))
             && !access.held.is_empty()
             && access.held.iter().all(is_locked);
         is_it.then(|| self.variable(access)).flatten()
@@ -374,13 +377,16 @@ impl Looking<'_> {
     /// with another element at that time goes by what this one is about to change.
     fn asked_of_each(&self, how: Use, read: AccessId, write: &Access, influence: &Influence) -> Option<(usize, usize)> {
         let read = self.access(read);
-        let is_value = matches!(read.member, Member::Field(_) | Member::State(State::Value));
+        let is_value = || {
+            matches!(read.member, Member::Field(_) | Member::State(State::Value))
+                || self.is_amount_of_contents(read) && self.are_of_one_whole(read, write)
+        };
         let is_one = how == Use::Decides
-            && is_value
             && read.is_of_each
             && !write.is_of_each
             && read.member == write.member
-            && read.event != write.event;
+            && read.event != write.event
+            && is_value();
         let is_alone = || {
             read.held.intersection(write.held).is_empty()
                 && self.cover().held_by_callers(self.method).is_empty()
@@ -390,6 +396,27 @@ impl Looking<'_> {
         let first = influence.ended.iter().find(|section| is_one && read.held.contains(*section))?;
         let second = write.held.iter().next()?;
         is_alone().then_some((first, second))
+    }
+
+    /// Whether a read tells how much there is in a container.
+    fn is_amount_of_contents(&self, read: &Access) -> bool {
+        read.is_of_contents() && self.tells_amount(read)
+    }
+
+    /// Whether two accesses may be to elements of one array or container.
+    fn are_of_one_whole(&self, read: &Access, write: &Access) -> bool {
+        let whole = |access: &Access| {
+            let is_element = |step: &NameStep| !matches!(step, NameStep::Field(_));
+            match access.base.steps.iter().position(is_element) {
+                Some(at) => Some(Name { start: access.base.start, steps: access.base.steps[..at].into() }),
+                None => access.within.as_deref().cloned(),
+            }
+        };
+        self.variable(read) == self.variable(write)
+            && match (whole(read), whole(write)) {
+                (Some(one), Some(other)) => one.is_unknown() || one.same(&other),
+                _ => true,
+            }
     }
 
     /// Whether the code has a way from one access to the other: a task that was started before does not get what is
@@ -405,8 +432,10 @@ impl Looking<'_> {
         !self.whole.variables.writers(stale.variable).is_empty()
             && !self.is_taken_over(stale)
             && belong_together()
-            && (matches!(stale.how, Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Left)
-                || !idioms::is_correct(self, stale))
+            && (matches!(
+                stale.how,
+                Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Recounted | Use::Left
+            ) || !idioms::is_correct(self, stale))
             && !self.is_guarded(stale.first, self.access(stale.read), stale.variable)
             && !self.is_of_other_run(stale)
     }
@@ -424,7 +453,7 @@ impl Looking<'_> {
             Use::Written => variables.meet(stale.variable, stale.written) || self.is_derived(stale),
             Use::Decides => variables.belong_together(stale.variable, stale.written),
             // Somebody asks the one to decide on the other; or it is one.
-            Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Left => true,
+            Use::Found | Use::Stepped | Use::Counted | Use::Iterated | Use::Recounted | Use::Left => true,
         }
     }
 

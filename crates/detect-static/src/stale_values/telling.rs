@@ -61,7 +61,7 @@ impl Looking<'_> {
                     && operation(self.whole, &write.spot) != Some("computeIfAbsent")
             }
             Use::Counted => self.is_number_of_its_own(stale),
-            Use::Stepped | Use::Iterated | Use::Left => false,
+            Use::Stepped | Use::Iterated | Use::Recounted | Use::Left => false,
         }
     }
 

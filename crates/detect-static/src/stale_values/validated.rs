@@ -84,8 +84,10 @@ impl Looking<'_> {
         // What is old is the place, which is looked at again: `if (!plan.has(slot)) plan.put(slot, name)`.
         let is_place_seen = |influence: &Influence| match influence.root {
             Root::Access(look) => {
+                let keys = &self.access(look).keys;
                 look != stale.read
                     && comes_from(&self.access(look).address, stale.read)
+                    && (write.keys.is_empty() && keys.is_empty() || keys.iter().any(|key| write.keys.contains(key)))
                     && self.is_fresh(influence, stale.variable, write)
             }
             Root::Parameter(_) => false,

@@ -4,7 +4,7 @@ use location::{MethodName, Symbol};
 
 use super::compose::Composing;
 use crate::class::Program;
-use crate::model::{Access, Returns, Section};
+use crate::model::{Access, Returns};
 use crate::outline::{Action, Argument, Name, Object, Start};
 
 impl Composing<'_, '_> {
@@ -18,17 +18,14 @@ impl Composing<'_, '_> {
         }
         let Name { start: Start::Result(event), steps } = &arguments.first()?.name else { return None };
         let map = self.element_of.get(event.index())?.clone().filter(|_| steps.is_empty())?;
-        let field = crate::variable::holder(&map)?;
-        let class = self.holdings.get(self.program, field).class?;
-        (self.calls.section_of(self.program, class) == Section::Own).then_some(map)
+        self.is_of_own_sections(&map).then_some(map)
     }
 
     /// Whether an iterator takes out what it came to, of a container that locks by itself: that is one step of the container.
     pub(super) fn is_taken_by_iterator(&self, method: MethodName, container: Option<&Name>) -> bool {
-        let class = || self.holdings.get(self.program, crate::variable::holder(container?)?).class;
         self.program.names.text(method.name) == "remove"
             && is_iterator(self.program.names.text(method.class.0))
-            && class().is_some_and(|class| self.calls.section_of(self.program, class) == Section::Own)
+            && container.is_some_and(|container| self.is_of_own_sections(container))
     }
 
     /// Whether a call moves an iterator on that a field holds: whoever comes next gets another element.

@@ -346,8 +346,14 @@ impl Composing<'_, '_> {
                     base
                 }
             };
+            let within = match access.base.start {
+                Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
+                _ if self.is_found(&access.base) => container.clone(),
+                _ => None,
+            };
+            let is_known = crate::variable::holder(&base).is_some() || within.is_some();
             let put = Access {
-                is_given: access.bare_parameter().is_some() && crate::variable::holder(&base).is_some(),
+                is_given: access.bare_parameter().is_some() && is_known,
                 base,
                 member: access.member,
                 is_write: access.is_write,
@@ -371,11 +377,7 @@ impl Composing<'_, '_> {
                 is_of_keys: access.is_of_keys,
                 is_of_values: access.is_of_values,
                 is_of_each: access.is_of_each || is_each(access),
-                within: match access.base.start {
-                    Start::Parameter(position) => self.within_given(arguments.get(usize::from(position))),
-                    _ if self.is_found(&access.base) => container.clone(),
-                    _ => None,
-                },
+                within,
                 compared: all_compared,
             };
             let chosen = match access.base.start {

@@ -44,7 +44,7 @@ impl Composing<'_, '_> {
         }
         let is_static = arguments.len() == self.parameter_count(method);
         let mut object = if is_static { None } else { arguments.first().map(|first| self.settle(&first.name)) };
-        if let Some(map) = self.entry_of(method, arguments) {
+        if let Some(map) = self.entry_of(method, arguments).or_else(|| self.number_of(id, model, method, arguments)) {
             model = model.within(Section::Own);
             object = Some(map);
         }

@@ -22,6 +22,7 @@ mod influences;
 mod inside;
 mod instantiate;
 mod library;
+mod looked;
 mod map_part;
 mod named;
 mod order;
