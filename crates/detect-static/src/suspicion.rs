@@ -26,6 +26,9 @@ pub(crate) fn of(whole: &Whole<'_>, finding: &Finding, is_told: bool) -> Option<
         asking.keep(&mut first, |access| !access.is_write);
         asking.keep(&mut second, |access| access.is_write);
     }
+    if second.is_empty() {
+        second = asking.written_late(&first);
+    }
     asking.follow_values(&mut first, &mut second);
     asking.follow_views(&mut first);
     let places = |accesses: &BTreeSet<AccessId>| -> Vec<Place> {
@@ -94,6 +97,21 @@ impl Asking<'_> {
         if accesses.iter().any(|id| is_meant(self.access(*id))) {
             accesses.retain(|id| is_meant(self.access(*id)));
         }
+    }
+
+    /// Writes because of what some accesses read, in sections that have ended since. Where the lock is given back on some
+    /// ways only, nobody can say which section they are in.
+    fn written_late(&self, reads: &BTreeSet<AccessId>) -> BTreeSet<AccessId> {
+        let is_late = |access: &Access| {
+            access.value.iter().chain(&access.control).any(|influence| match influence.root {
+                Root::Access(read) if reads.contains(&read) => {
+                    self.access(read).held.iter().any(|section| influence.ended.contains(section))
+                }
+                _ => false,
+            })
+        };
+        let writes = self.accesses().filter(|(_, access)| access.is_write && self.is_asked(access) && is_late(access));
+        writes.map(|(id, _)| id).collect()
     }
 
     /// Adds reads of the variables whose old value gets to an access in a later section, and these accesses.

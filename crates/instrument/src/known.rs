@@ -4,6 +4,7 @@ use classfile::Access;
 use classfile::edit::{ClassEditor, Member};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::bridges::Bridge;
 use crate::constant::ConstantFields;
 use crate::shadow::is_added;
 
@@ -13,6 +14,8 @@ const FINAL: u16 = 0x0010;
 #[derive(Default)]
 pub(crate) struct Known {
     classes: FxHashMap<Box<[u8]>, Declared>,
+    /// By class, the methods that were added for its references to methods.
+    pub(crate) bridges: FxHashMap<Box<[u8]>, Vec<Bridge>>,
 }
 
 /// Name and descriptor.

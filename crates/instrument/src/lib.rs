@@ -5,6 +5,7 @@
 //! it for each class that is loaded, tests call it for whole libraries. What a probe does is not decided here.
 
 mod arms;
+mod bridges;
 mod call;
 mod constant;
 mod glob;

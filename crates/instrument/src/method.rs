@@ -13,7 +13,7 @@ use crate::shadow::IDENTITY;
 use crate::sites::{CallNumbers, FieldKind, FieldNumbers, FieldRow, MethodRow, SiteRow, Sites, What};
 
 mod arms;
-mod calls;
+pub(crate) mod calls;
 mod detours;
 mod effects;
 mod loops;

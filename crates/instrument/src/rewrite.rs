@@ -6,6 +6,7 @@ use classfile::edit::{ClassEditor, EditError, Limit, Member};
 use classfile::{Error, text_of};
 
 use crate::arms::Callee;
+use crate::bridges;
 use crate::constant::ConstantFields;
 use crate::method::{ClassContext, MethodRewriter};
 use crate::plan::Plan;
@@ -105,15 +106,20 @@ pub fn instrument_from(
     let constants = (origin == Origin::ClassPath).then_some(&plan.constants);
     let name = class.name().ok_or_else(|| Error::Malformed("it has no name".to_owned()))?;
     let is_included = plan.includes(name) && !class.access().is_module();
+    let was_seen = sites.known.has(name);
     sites.known.learn(&class, is_included, constants);
     if !is_included {
         return Ok(None);
     }
+    let bridged = bridges::add(ClassEditor::read(bytes)?, name, plan, sites, was_seen)?;
+    if let Some(bridged) = &bridged {
+        class = ClassEditor::read(bridged)?;
+    }
     let mark = sites.mark();
     match rewrite(&mut class, name, plan, constants, sites) {
         Ok(left_alone) if class.is_edited() => Ok(Some(Rewritten { bytes: class.finish(), left_alone })),
-        Ok(left_alone) if left_alone.is_empty() => Ok(None),
-        Ok(left_alone) => Ok(Some(Rewritten { bytes: bytes.to_vec(), left_alone })),
+        Ok(left_alone) if left_alone.is_empty() && bridged.is_none() => Ok(None),
+        Ok(left_alone) => Ok(Some(Rewritten { bytes: bridged.unwrap_or_else(|| bytes.to_vec()), left_alone })),
         Err(error) => {
             sites.reset(mark);
             Err(error)

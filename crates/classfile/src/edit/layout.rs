@@ -34,6 +34,8 @@ pub(super) struct Layout {
     /// From the number of the class's own attributes to the end.
     pub(super) tail: Range<usize>,
     pub(super) source_file: Option<u16>,
+    /// The content of its `BootstrapMethods`.
+    pub(super) bootstraps: Option<Range<usize>>,
 }
 
 pub(super) fn read<'a>(bytes: &'a [u8]) -> Result<(Layout, ConstantPool<'a>), Error> {
@@ -58,19 +60,23 @@ pub(super) fn read<'a>(bytes: &'a [u8]) -> Result<(Layout, ConstantPool<'a>), Er
     let fields = members(&mut cursor, &pool)?;
     let methods = members(&mut cursor, &pool)?;
     let tail = cursor.at();
-    let mut source_file = None;
+    let (mut source_file, mut bootstraps) = (None, None);
     for _ in 0..cursor.u16()? {
         let name = cursor.u16()?;
         let content = cursor.block()?;
-        if pool.utf8(name) == Some(b"SourceFile") {
-            source_file = Some(Cursor::new(content).u16()?);
+        match pool.utf8(name) {
+            Some(b"SourceFile") => source_file = Some(Cursor::new(content).u16()?),
+            Some(b"BootstrapMethods") => bootstraps = Some(cursor.at() - content.len()..cursor.at()),
+            _ => {}
         }
     }
     if !cursor.is_at_end() {
         return Err(Error::Malformed("something follows its end".to_owned()));
     }
     let tail = tail..cursor.at();
-    Ok((Layout { major, head, access, this_class, super_class, interfaces, fields, methods, tail, source_file }, pool))
+    let layout =
+        Layout { major, head, access, this_class, super_class, interfaces, fields, methods, tail, source_file, bootstraps };
+    Ok((layout, pool))
 }
 
 fn members(cursor: &mut Cursor<'_>, pool: &ConstantPool<'_>) -> Result<Vec<Member>, Error> {

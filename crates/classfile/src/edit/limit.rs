@@ -16,6 +16,7 @@ pub enum Limit {
     Locals,
     Stack,
     Fields,
+    Methods,
     Handlers,
 }
 
@@ -28,6 +29,7 @@ impl fmt::Display for Limit {
             Limit::Locals => "it would have more than 65,535 local variables",
             Limit::Stack => "its stack would be deeper than 65,535",
             Limit::Fields => "its class would have more than 65,535 fields",
+            Limit::Methods => "its class would have more than 65,535 methods",
             Limit::Handlers => "it would have more than 65,535 exception handlers",
         })
     }

@@ -1,5 +1,5 @@
-//! The code editor: inserts straight-line code into methods and adds constants and fields, and moves all that refers to
-//! places in the code.
+//! The code editor: inserts straight-line code into methods, adds constants, fields and methods of such code, and moves all
+//! that refers to places in the code.
 //!
 //! Works on bytes, since nothing may be lost on the way: what is not edited stays as it was, byte by byte. The rules of
 //! relocation:
@@ -26,7 +26,7 @@ mod pool;
 mod relocate;
 mod snippet;
 
-pub use class::ClassEditor;
+pub use class::{BootstrapMethod, ClassEditor};
 pub use code::{CodeEditor, LocalsAtHandler, Place};
 pub use frames::{Frame, LocalType, Slot};
 pub use layout::Member;

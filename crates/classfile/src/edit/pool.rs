@@ -5,7 +5,8 @@ use rustc_hash::FxHashMap;
 use super::limit::Limit;
 use crate::Error;
 use crate::constants::{
-    CLASS, Constants, FIELD, INTEGER, INTERFACE_METHOD, INVOKE_DYNAMIC, METHOD, NAME_AND_TYPE, UTF8, pair,
+    CLASS, Constants, FIELD, INTEGER, INTERFACE_METHOD, INVOKE_DYNAMIC, METHOD, METHOD_HANDLE, METHOD_TYPE,
+    NAME_AND_TYPE, UTF8, number, pair,
 };
 use crate::cursor::Cursor;
 
@@ -58,11 +59,39 @@ impl<'a> ConstantPool<'a> {
         }
     }
 
+    /// Whether a constant names a method of an interface.
+    pub fn is_of_interface(&self, index: u16) -> bool {
+        self.read.get(index).is_some_and(|(tag, _)| tag == INTERFACE_METHOD)
+    }
+
     /// The descriptor of a call site that a bootstrap method makes.
     pub fn call_site(&self, index: u16) -> Option<&'a [u8]> {
         let [_, name_and_type] = self.read.two(index, INVOKE_DYNAMIC)?;
         let [_, descriptor] = self.read.two(name_and_type, NAME_AND_TYPE)?;
         self.utf8(descriptor)
+    }
+
+    /// The entry among the bootstrap methods that makes a call site.
+    pub fn bootstrap_of(&self, index: u16) -> Option<u16> {
+        self.read.two(index, INVOKE_DYNAMIC).map(|[entry, _]| entry)
+    }
+
+    /// The kind of a method handle, as a class file has it, and the constant of what it stands for.
+    pub fn handle(&self, index: u16) -> Option<(u8, u16)> {
+        match self.read.get(index)? {
+            (METHOD_HANDLE, content) => Some((*content.first()?, number(content, 1)?)),
+            _ => None,
+        }
+    }
+
+    /// The descriptor that a constant has.
+    pub fn method_type(&self, index: u16) -> Option<&'a [u8]> {
+        self.utf8(self.read.one(index, METHOD_TYPE)?)
+    }
+
+    pub fn int(&self, index: u16) -> Option<i32> {
+        let [high, low] = self.read.two(index, INTEGER)?;
+        Some(i32::from(high) << 16 | i32::from(low))
     }
 
     fn member(&self, [class, name_and_type]: [u16; 2]) -> Option<[&'a [u8]; 3]> {
@@ -105,10 +134,24 @@ impl<'a> ConstantPool<'a> {
 
     /// A method of a class, not of an interface.
     pub fn add_method(&mut self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> Result<u16, Limit> {
+        self.add_member(METHOD, [owner, name, descriptor])
+    }
+
+    pub fn add_interface_method(&mut self, owner: &[u8], name: &[u8], descriptor: &[u8]) -> Result<u16, Limit> {
+        self.add_member(INTERFACE_METHOD, [owner, name, descriptor])
+    }
+
+    fn add_member(&mut self, tag: u8, [owner, name, descriptor]: [&[u8]; 3]) -> Result<u16, Limit> {
         let owner = self.add_class(owner)?;
         let (name, descriptor) = (self.add_utf8(name)?, self.add_utf8(descriptor)?);
         let name_and_type = self.pair(NAME_AND_TYPE, &[name, descriptor])?;
-        self.pair(METHOD, &[owner, name_and_type])
+        self.pair(tag, &[owner, name_and_type])
+    }
+
+    /// A handle of this kind for what a constant stands for.
+    pub fn add_handle(&mut self, kind: u8, of: u16) -> Result<u16, Limit> {
+        let [high, low] = of.to_be_bytes();
+        self.once(vec![METHOD_HANDLE, kind, high, low])
     }
 
     pub fn add_int(&mut self, value: i32) -> Result<u16, Limit> {

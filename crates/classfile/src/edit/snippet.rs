@@ -117,6 +117,21 @@ impl Snippet {
         self
     }
 
+    /// An instruction that names a constant, which adds so many slots to the stack.
+    pub fn naming(&mut self, opcode: u8, constant: u16, slots: i32) -> &mut Snippet {
+        self.bytes.push(opcode);
+        self.bytes.extend(constant.to_be_bytes());
+        self.moves(slots);
+        self
+    }
+
+    /// Calls a method of an interface, which takes so many slots with its receiver.
+    pub fn call_interface(&mut self, constant: u16, taken: u8, given: u16) -> &mut Snippet {
+        self.naming(op::INVOKEINTERFACE, constant, i32::from(given) - i32::from(taken));
+        self.bytes.extend([taken, 0]);
+        self
+    }
+
     /// Adds one to a local variable.
     pub fn increment(&mut self, local: u16) -> &mut Snippet {
         match u8::try_from(local) {

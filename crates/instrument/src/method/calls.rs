@@ -164,7 +164,7 @@ fn gives_objects(descriptor: &[u8]) -> bool {
 }
 
 /// The kinds of a method's arguments and of its result; `None` if the descriptor is malformed.
-pub(super) fn kinds(descriptor: &[u8]) -> Option<(Vec<Kind>, Option<Kind>)> {
+pub(crate) fn kinds(descriptor: &[u8]) -> Option<(Vec<Kind>, Option<Kind>)> {
     let mut rest = descriptor.strip_prefix(b"(")?;
     let mut arguments = Vec::new();
     // The JVM allows 255 slots.

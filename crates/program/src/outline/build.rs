@@ -111,14 +111,17 @@ impl<'b> Building<'b> {
             body: self.body,
             event: vec![None; count],
             held: vec![SectionSet::default(); count],
+            perhaps: vec![SectionSet::default(); count],
             event_held: Vec::new(),
             constructor: self.program.roots.constructor,
             choices: Choices { program: self.program, body: self.body, counted: counted(self.program, self.body) }
                 .all(|| self.direct()),
             waits: Waits::default(),
+            ends: Waits::default(),
         };
         let mut events = Vec::new();
         let mut perhaps = Vec::new();
+        let mut unsure = SectionSet::default();
         for (block, _) in self.body.blocks() {
             self.sections.walk(self.body, block, |value, instruction, held| {
                 let mut certain = SectionSet::default();
@@ -137,6 +140,15 @@ impl<'b> Building<'b> {
                     certain.insert(section.index());
                 }
                 places.held[value.index()] = certain;
+                places.perhaps[value.index()] = uncertain;
+                unsure = unsure.union(uncertain);
+                let mut closed = SectionSet::default();
+                for section in self.sections.closed_by(self.body, value, held) {
+                    closed.insert(section.index());
+                }
+                if !closed.is_empty() {
+                    places.ends.list.push((value, closed));
+                }
                 let mut waited = SectionSet::default();
                 for section in self.sections.waited_by(value, held) {
                     waited.insert(section.index());
@@ -164,6 +176,8 @@ impl<'b> Building<'b> {
                 }
             });
         }
+        places.ends.list.iter_mut().for_each(|(_, closed)| *closed = closed.intersection(unsure));
+        places.ends.list.retain(|(_, closed)| !closed.is_empty());
         (places, events, perhaps)
     }
 

@@ -21,6 +21,8 @@ pub(super) struct Places<'p> {
     pub(super) event: Vec<Option<EventId>>,
     /// By register: the sections that are open there.
     pub(super) held: Vec<SectionSet>,
+    /// By register: the sections that are open there or not, depending on how control got there.
+    pub(super) perhaps: Vec<SectionSet>,
     /// By event: the sections that are open there.
     pub(super) event_held: Vec<SectionSet>,
     /// The symbol `<init>`.
@@ -29,18 +31,40 @@ pub(super) struct Places<'p> {
     /// `a < b ? true : false` yields comes from `a` and `b`.
     pub(super) choices: Vec<(Value, SmallVec<[Value; 4]>)>,
     pub(super) waits: Waits,
+    /// Where sections are closed that are open or not somewhere.
+    pub(super) ends: Waits,
 }
 
 impl Places<'_> {
-    /// A source as it is seen at a point where `here` is open, after the locks of the sections `waited` were let go.
-    fn passed(&self, source: Source, here: SectionSet, waited: SectionSet) -> Source {
+    /// A source as it is seen after a way.
+    fn passed(&self, source: Source, way: Way) -> Source {
         let open = match source.origin {
             Origin::Parameter(_) => SectionSet::default(),
             Origin::Event(event) => self.event_held[event.index()],
         };
-        let ended = open.without(here).union(open.intersection(waited));
+        let ended = open.without(way.open).union(open.intersection(way.waited));
         Source { origin: source.origin, ended: source.ended.union(ended) }
     }
+
+    /// From where a register is set to `point`, as far as which the value got to be seen at `at`.
+    fn way(&self, set: Value, point: Point, at: Value) -> Way {
+        let perhaps = self.perhaps[at.index()];
+        let mut open = self.held[at.index()];
+        if !perhaps.is_empty() {
+            // What the value did not pass the end of is open as long as it may be.
+            open = open.union(perhaps.without(self.ends.between(self.body, set, point)));
+        }
+        Way { open, waited: self.waits.between(self.body, set, point) }
+    }
+}
+
+/// What happens to sections while a value goes from one place to another.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The sections that are open at its end and were not closed on it.
+    open: SectionSet,
+    /// Those whose lock was let go in a wait.
+    waited: SectionSet,
 }
 
 pub(super) struct Flow<'f> {
@@ -70,20 +94,23 @@ impl<'f> Flow<'f> {
 
     /// The sources of several values, as seen at the instruction `at`.
     pub(super) fn of(&self, values: impl IntoIterator<Item = Value>, at: Value) -> Sources {
-        self.seen(values, at, self.places.held[at.index()])
+        let places = self.places;
+        self.seen(values, |value| places.way(value, Point::before(places.body, at), at))
     }
 
     /// The sources of several values, as seen by whoever called the method.
     pub(super) fn after(&self, values: impl IntoIterator<Item = Value>, at: Value) -> Sources {
-        self.seen(values, at, SectionSet::default())
+        let Places { body, waits, .. } = self.places;
+        let waited = |value| waits.between(body, value, Point::before(body, at));
+        self.seen(values, |value| Way { open: SectionSet::default(), waited: waited(value) })
     }
 
-    fn seen(&self, values: impl IntoIterator<Item = Value>, at: Value, here: SectionSet) -> Sources {
+    fn seen(&self, values: impl IntoIterator<Item = Value>, way: impl Fn(Value) -> Way) -> Sources {
         let mut all = Sources::new();
         for value in values {
-            let waited = self.places.waits.between(self.places.body, value, Point::before(self.places.body, at));
+            let way = way(value);
             for source in &self.sources[value.index()] {
-                add(&mut all, self.places.passed(*source, here, waited));
+                add(&mut all, self.places.passed(*source, way));
             }
         }
         all
@@ -151,18 +178,17 @@ impl<'f> Flow<'f> {
 
     /// What `from` holds flows into `into`, at the instruction `at`, having got as far as `point`.
     fn join(&mut self, into: Value, from: Value, at: Value, point: Point) -> bool {
-        let here = self.places.held[at.index()];
-        let waited = self.places.waits.between(self.places.body, from, point);
+        let way = self.places.way(from, point, at);
         let mut changed = false;
         if from == into {
             for source in self.sources[from.index()].clone() {
-                changed |= add(&mut self.sources[into.index()], self.places.passed(source, here, waited));
+                changed |= add(&mut self.sources[into.index()], self.places.passed(source, way));
             }
             return changed;
         }
         let mut joined = std::mem::take(&mut self.sources[into.index()]);
         for source in &self.sources[from.index()] {
-            changed |= add(&mut joined, self.places.passed(*source, here, waited));
+            changed |= add(&mut joined, self.places.passed(*source, way));
         }
         self.sources[into.index()] = joined;
         changed

@@ -1,7 +1,7 @@
 //! Waits in the middle of sections: between which two points of the code a lock may be let go and taken again.
 //!
 //! `wait` and `await` leave a section open as far as its begin and end tell, but what was read in it before is old
-//! afterwards.
+//! afterwards. Where a section is open or not, depending on how control got there, its ends are looked for the same way.
 
 use super::SectionSet;
 use crate::ir::{BlockId, Body, Value};
@@ -24,10 +24,10 @@ impl Point {
     }
 }
 
-/// The waits of one method.
+/// The waits of one method, or the ends of its sections.
 #[derive(Default)]
 pub(super) struct Waits {
-    /// The waiting call, and the sections whose lock it lets go.
+    /// What waits, and the sections whose lock it lets go.
     pub(super) list: Vec<(Value, SectionSet)>,
 }
 
