@@ -89,14 +89,20 @@ pub(crate) fn add(
         if !watched.is_some_and(|watched| plan.families.has(watched.family)) {
             continue;
         }
-        let place = bridges.iter().position(|bridge| bridge.target == target);
-        let place = match (place, uses[&number].first()) {
-            (Some(place), _) => place,
-            (None, Some(first)) if !was_seen => {
+        let Some(first) = uses[&number].first() else { continue };
+        let find = |line: Option<u16>| {
+            bridges.iter().position(|bridge| bridge.target == target && line.is_none_or(|line| bridge.line == line))
+        };
+        let place = match find(Some(first.line)) {
+            Some(place) => place,
+            None if was_seen => match find(None) {
+                Some(place) => place,
+                None => continue,
+            },
+            None => {
                 bridges.push(Bridge { target, name: free_name(&class, &bridges, first.method), line: first.line });
                 bridges.len() - 1
             }
-            _ => continue,
         };
         used.push((bootstrap, place));
     }
@@ -112,19 +118,26 @@ pub(crate) fn add(
     Ok(Some(class.finish()))
 }
 
-/// What the reference means that a bootstrap method makes an object of; `None` if it is of the class itself, or may not be
-/// changed.
+/// What the reference means that a bootstrap method makes an object of; `None` if it is code of the class itself, or may
+/// not be changed.
 fn target(class: &ClassEditor<'_>, class_name: &[u8], bootstrap: &BootstrapMethod) -> Option<Target> {
     let (_, factory) = class.pool.handle(bootstrap.handle)?;
     let flags = match class.pool.method(factory)? {
         [b"java/lang/invoke/LambdaMetafactory", b"metafactory", _] => 0,
-        [b"java/lang/invoke/LambdaMetafactory", b"altMetafactory", _] => class.pool.int(*bootstrap.arguments.get(3)?)?,
+        [b"java/lang/invoke/LambdaMetafactory", b"altMetafactory", _] => {
+            class.pool.int(*bootstrap.arguments.get(3)?)?
+        }
         _ => return None,
     };
     let (kind, constant) = class.pool.handle(*bootstrap.arguments.get(1)?)?;
     let [owner, name, descriptor] = class.pool.method(constant)?;
     let is_meant = matches!(kind, handle::VIRTUAL | handle::STATIC | handle::NEW | handle::INTERFACE);
-    if flags & SERIALIZABLE != 0 || owner == class_name || !is_meant {
+    let is_own = || {
+        class.methods().iter().any(|method| {
+            [method.name, method.descriptor].map(|constant| class.pool.utf8(constant)) == [Some(name), Some(descriptor)]
+        })
+    };
+    if flags & SERIALIZABLE != 0 || !is_meant || owner == class_name && is_own() {
         return None;
     }
     let is_of_interface = class.pool.is_of_interface(constant);
@@ -225,9 +238,10 @@ fn build(
         let descriptor = bridge.target.descriptor_of_bridge();
         let name = [&*bridge.name, &*descriptor];
         // Another agent may hand on what it was given.
-        let is_there = class.methods().iter().any(|method| {
-            [method.name, method.descriptor].map(|constant| class.pool.utf8(constant)) == name.map(Some)
-        });
+        let is_there = class
+            .methods()
+            .iter()
+            .any(|method| [method.name, method.descriptor].map(|constant| class.pool.utf8(constant)) == name.map(Some));
         if !is_there {
             let (code, locals) = bridge.target.code(class)?;
             class.add_method(Access::from_bits(PRIVATE_STATIC_SYNTHETIC), name, (&code, locals), bridge.line)?;

@@ -129,6 +129,16 @@ fn a_program_tells_what_its_marks_say() {
     }
 }
 
+/// Nothing of the class calls what a reference means, and what it does is told all the same.
+#[test]
+fn references_to_methods_tell_what_calls_would() {
+    let source = include_str!("java/Refs.java");
+    for jdk in find_jdks().unwrap().iter().filter(|jdk| jdk.can_compile_for(17)) {
+        let (events, sites) = run_both(jdk, "Refs", source, jdk.feature.min(25));
+        compare(source, &events, &sites);
+    }
+}
+
 /// Whatever begins ends, also where an exception is thrown.
 fn balanced(events: &[String]) {
     let count = |name: &str| events.iter().filter(|event| event.split(' ').next() == Some(name)).count();

@@ -54,6 +54,7 @@ mod section;
 mod show;
 mod sign;
 mod sole;
+mod tail;
 mod text;
 mod tickets;
 mod token;

@@ -1,5 +1,5 @@
-//! Tasks that take turns: whatever an owner has done to its state is done by its own executor of one thread, or by the one
-//! thread that it starts when it is made. To the code of such a task that thread is as good as a lock which it holds, with
+//! Tasks that take turns: whatever an owner has done to its state is done by its own executor of one thread, by the one
+//! thread that it starts when it is made, or by stages of which each begins when the one before is over. To the code of such a task that thread is as good as a lock which it holds, with
 //! a name that starts from the owner.
 
 use classfile::CallKind;
@@ -27,12 +27,13 @@ pub(crate) struct Turn<'t> {
 }
 
 impl Cover<'_> {
-    /// The thread that alone runs a lambda which a method makes, as a lock.
+    /// The thread that alone runs a lambda which a method makes, or the field that its stages are appended to, as a lock.
     pub(crate) fn turn(&self, method: MethodId, outline: &Outline, made: usize) -> Option<HeldLock> {
         let object = Object::Event(EventId(made as u32));
         let name =
-            self.executor_of(method, outline, object, MAX_DEPTH).or_else(|| self.own_thread(method, outline, made))?;
-        Some(HeldLock { name, kind: LockKind::Turn, mode: Mode::Exclusive })
+            self.executor_of(method, outline, object, MAX_DEPTH).or_else(|| self.own_thread(method, outline, made));
+        let turn = |name| HeldLock { name, kind: LockKind::Turn, mode: Mode::Exclusive };
+        name.map(turn).or_else(|| self.tail_of(method, outline, made))
     }
 
     /// The executor of one thread that is all that an object is ever given to, by its name in the method.

@@ -74,8 +74,19 @@ pub(super) fn read<'a>(bytes: &'a [u8]) -> Result<(Layout, ConstantPool<'a>), Er
         return Err(Error::Malformed("something follows its end".to_owned()));
     }
     let tail = tail..cursor.at();
-    let layout =
-        Layout { major, head, access, this_class, super_class, interfaces, fields, methods, tail, source_file, bootstraps };
+    let layout = Layout {
+        major,
+        head,
+        access,
+        this_class,
+        super_class,
+        interfaces,
+        fields,
+        methods,
+        tail,
+        source_file,
+        bootstraps,
+    };
     Ok((layout, pool))
 }
 

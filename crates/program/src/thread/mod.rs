@@ -235,6 +235,11 @@ impl Threads {
         self.orders.ordered(outlines, process, at, other)
     }
 
+    /// Whether what is started at one place may still be running when its only process comes to start something at another.
+    pub fn may_still_run(&self, started: At, starting: At) -> bool {
+        self.orders.may_still_run(&self.rows, started, starting)
+    }
+
     /// Whether an event happens before anything is started by the process that runs it, whichever that is.
     pub fn is_before_start(&self, outlines: Outlines<'_>, method: MethodId, event: EventId) -> bool {
         self.is_always(outlines, method, event, Ordered::BeforeStart)

@@ -370,6 +370,15 @@ impl Orders {
         }
     }
 
+    /// Whether what is started at one place may still be running when its only process comes to start something at another.
+    pub(super) fn may_still_run(&self, rows: &Rows, started: At, starting: At) -> bool {
+        let number = |at: At| self.sites.iter().position(|site| *site == at);
+        let (Some(started), Some(next)) = (number(started), number(starting)) else { return false };
+        let [process] = rows.of(starting.method) else { return false };
+        let process = self.by_entry.get(process).map(|index| &self.processes[*index]);
+        process.is_some_and(|process| process.before[next].as_ref().is_some_and(|state| state.contains(started)))
+    }
+
     /// Whether processes of two entries never run at the same time, since one is waited for before the other starts;
     /// with one entry twice, whether one of its processes is over before the next starts.
     pub(super) fn are_apart(&self, rows: &Rows, entries: &[Entry], first: EntryId, second: EntryId) -> bool {
