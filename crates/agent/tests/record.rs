@@ -28,6 +28,7 @@ fn programs_end_as_they_do_alone() {
             ("Locks", &[][..]),
             ("Names", &[][..]),
             ("Handles", &[][..]),
+            ("References", &[][..]),
             ("Startup", &[][..]),
             ("Loaders", &["20"][..]),
             ("Threads", &["platform", "20"][..]),
@@ -156,6 +157,25 @@ fn a_counter_is_told_exactly() {
                 assert_eq!(holder.take(), Some(event.thread.as_str()));
             }
         }
+    }
+}
+
+/// Nothing but references to the methods of the lock and of a thread says who holds what, and who started it.
+#[test]
+fn references_to_methods_are_told_like_calls() {
+    for jdk in jdks() {
+        let recorded = record(&jdk, &Program::named("References"), &[], &["--no-filter"]);
+        assert_eq!(recorded.order_unknown, 0, "{}", recorded.stderr);
+        for thread in ["first", "second"] {
+            let of_lock = recorded.events.iter().filter(|event| {
+                event.thread == thread && event.operation.contains("(java.util.concurrent.locks.ReentrantLock@")
+            });
+            let all: Vec<&str> =
+                of_lock.map(|event| event.operation.split_once('(').map_or("", |(what, _)| what)).collect();
+            assert_eq!(all, ["acq", "rel"].repeat(10), "{thread} on {}", jdk.version);
+        }
+        assert!(recorded.events.iter().any(|event| event.thread == "main" && event.operation == "fork(first)"));
+        assert_eq!(races(&recorded.text), BTreeMap::new(), "on {}", jdk.version);
     }
 }
 

@@ -6,9 +6,10 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use classfile::edit::ClassEditor;
 use fixture::{Jdk, class_files, find_jdks};
 use instrument::{Call, Families, Plan, Sites, What, instrument};
 use support::{folder, probes, run};
@@ -25,7 +26,7 @@ fn plan() -> Plan {
 }
 
 /// Compiles a program, rewrites it beside, and runs both. Returns the probes that were called, and the sites.
-fn run_both(jdk: &Jdk, name: &str, source: &str, release: u32) -> (Vec<String>, Sites) {
+fn run_both(jdk: &Jdk, name: &str, source: &str, release: u32) -> (Vec<String>, Sites, PathBuf) {
     let folder = folder(&format!("run-{name}-{release}-on-{}", jdk.feature));
     fs::write(folder.join(format!("{name}.java")), source).unwrap();
     let release = release.to_string();
@@ -63,7 +64,7 @@ fn run_both(jdk: &Jdk, name: &str, source: &str, release: u32) -> (Vec<String>, 
     };
     assert_eq!(java("old"), java("new:probes"), "the program still does what it did");
     let events = fs::read_to_string(folder.join("events")).unwrap();
-    (events.lines().map(str::to_owned).collect(), sites)
+    (events.lines().map(str::to_owned).collect(), sites, folder)
 }
 
 /// What a probe tells, in the words of marks, and the line that it is about; nothing for the second half of a call.
@@ -123,7 +124,7 @@ fn compare(source: &str, events: &[String], sites: &Sites) {
 fn a_program_tells_what_its_marks_say() {
     let source = include_str!("java/Shop.java");
     for jdk in find_jdks().unwrap().iter().filter(|jdk| jdk.can_compile_for(17)) {
-        let (events, sites) = run_both(jdk, "Shop", source, 17);
+        let (events, sites, _) = run_both(jdk, "Shop", source, 17);
         compare(source, &events, &sites);
         balanced(&events);
     }
@@ -134,8 +135,19 @@ fn a_program_tells_what_its_marks_say() {
 fn references_to_methods_tell_what_calls_would() {
     let source = include_str!("java/Refs.java");
     for jdk in find_jdks().unwrap().iter().filter(|jdk| jdk.can_compile_for(17)) {
-        let (events, sites) = run_both(jdk, "Refs", source, jdk.feature.min(25));
+        let (events, sites, folder) = run_both(jdk, "Refs", source, jdk.feature);
         compare(source, &events, &sites);
+        let again = class_files(&folder.join("old"));
+        let mut sites = Sites::new();
+        for (_, bytes) in again {
+            // A loaded class cannot get other methods.
+            let mut methods = || {
+                let rewritten = instrument(&bytes, &plan(), &mut sites).unwrap();
+                let bytes = rewritten.map_or(bytes.clone(), |rewritten| rewritten.bytes);
+                ClassEditor::read(&bytes).unwrap().methods().len()
+            };
+            assert_eq!(methods(), methods());
+        }
     }
 }
 
