@@ -21,7 +21,8 @@ impl Looking<'_> {
                     || self.is_exposed_to(stale, |_, _| false, |at| !self.leaves_right(stale, at))
             };
             let is_right = || self.is_exposed_to(stale, self.is_apart(stale), |_| true);
-            if is_by_key && is_kept_apart() || is_right() { Standing::Excluded } else { Standing::Doubtful }
+            let is_excluded = is_by_key && is_kept_apart() || is_right() || self.is_appended(stale);
+            if is_excluded { Standing::Excluded } else { Standing::Doubtful }
         } else if self.is_weak(stale, is_skewed) {
             Standing::Weak
         } else {

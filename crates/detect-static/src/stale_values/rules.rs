@@ -76,8 +76,9 @@ pub(super) enum Standing {
     Weak,
     /// It would be a mistake if they could, which the code speaks against.
     Doubtful,
-    /// The same, and a run could not tell: locks keep threads out that use the same key, and no event says which key; or
-    /// others may get in between, and what they write leaves it right.
+    /// The same, and a run could not tell: locks keep threads out that use the same key, and no event says which key; stages
+    /// come one after the other that a run has for tasks of any pool; or others may get in between, and what they write leaves
+    /// it right.
     Excluded,
 }
 

@@ -121,7 +121,6 @@ impl<'b> Building<'b> {
         };
         let mut events = Vec::new();
         let mut perhaps = Vec::new();
-        let mut unsure = SectionSet::default();
         for (block, _) in self.body.blocks() {
             self.sections.walk(self.body, block, |value, instruction, held| {
                 let mut certain = SectionSet::default();
@@ -141,21 +140,8 @@ impl<'b> Building<'b> {
                 }
                 places.held[value.index()] = certain;
                 places.perhaps[value.index()] = uncertain;
-                unsure = unsure.union(uncertain);
-                let mut closed = SectionSet::default();
-                for section in self.sections.closed_by(self.body, value, held) {
-                    closed.insert(section.index());
-                }
-                if !closed.is_empty() {
-                    places.ends.list.push((value, closed));
-                }
-                let mut waited = SectionSet::default();
-                for section in self.sections.waited_by(value, held) {
-                    waited.insert(section.index());
-                }
-                if !waited.is_empty() {
-                    places.waits.list.push((value, waited));
-                }
+                places.ends.add(value, self.sections.closed_by(self.body, value, held));
+                let waited = places.waits.add(value, self.sections.waited_by(value, held));
                 let is_event = match instruction.op {
                     // What was read in a section is old after it, also where it is locked then.
                     Op::GetField { .. } | Op::GetStatic(_) => !certain.is_empty() || !self.is_lock(value),
@@ -176,8 +162,7 @@ impl<'b> Building<'b> {
                 }
             });
         }
-        places.ends.list.iter_mut().for_each(|(_, closed)| *closed = closed.intersection(unsure));
-        places.ends.list.retain(|(_, closed)| !closed.is_empty());
+        places.ends.keep(&places.perhaps);
         (places, events, perhaps)
     }
 

@@ -5,6 +5,7 @@
 
 use super::SectionSet;
 use crate::ir::{BlockId, Body, Value};
+use crate::section::SectionId;
 
 /// A point between two instructions: in front of the instruction with this number, in this block.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,6 +33,23 @@ pub(super) struct Waits {
 }
 
 impl Waits {
+    /// Adds what waits, or ends sections, if there are any.
+    pub(super) fn add(&mut self, at: Value, sections: impl IntoIterator<Item = SectionId>) -> SectionSet {
+        let mut all = SectionSet::default();
+        sections.into_iter().for_each(|section| all.insert(section.index()));
+        if !all.is_empty() {
+            self.list.push((at, all));
+        }
+        all
+    }
+
+    /// Keeps what is about sections that are in one of these sets.
+    pub(super) fn keep(&mut self, sets: &[SectionSet]) {
+        let wanted = sets.iter().fold(SectionSet::default(), |all, set| all.union(*set));
+        self.list.iter_mut().for_each(|(_, sections)| *sections = sections.intersection(wanted));
+        self.list.retain(|(_, sections)| !sections.is_empty());
+    }
+
     /// Sections whose lock may be let go between where a register is set and a point where it still holds that value.
     pub(super) fn between(&self, body: &Body, set: Value, point: Point) -> SectionSet {
         let mut waited = SectionSet::default();
