@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use location::Site;
+use location::{Site, class_in_source};
 use program::model;
 use program::outline::{Action, Member, Start};
 use program::summary::{AccessId, Influence, Root, Spot, Summaries, Summary};
@@ -435,7 +435,12 @@ impl<'r> Relations<'r> {
         let spot = best(self.culprits(witness, sides, variable)).or_else(|| best(left_out))?;
         let file = program.class(spot.method.class).and_then(|class| program.header(class).source_file);
         let site = Site { method: spot.method, pc: spot.pc, file, line: spot.line };
-        Some((program.names.place(site), variable.readable(program)))
+        let name = variable.readable(program);
+        let name = match name.rsplit_once('.') {
+            Some((class, field)) => format!("{}.{field}", class_in_source(class).0),
+            None => name,
+        };
+        Some((program.names.place(site), name))
     }
 
     pub(super) fn cover(&self) -> Cover<'_> {
