@@ -54,6 +54,8 @@ struct Methods {
     by_name: BTreeMap<String, Method>,
     /// Class and line of each start.
     starts: BTreeSet<(String, u32)>,
+    /// The same of each place that makes a lambda or refers to a method.
+    references: BTreeSet<(String, u32)>,
 }
 
 impl Methods {
@@ -66,8 +68,15 @@ impl Methods {
             program.names.text(name.class.0).replace('/', ".")
         };
         let mut by_name = BTreeMap::new();
+        let mut references = BTreeSet::new();
         for method in program.methods() {
             let Some(body) = program.body(method).unwrap() else { continue };
+            references.extend(body.instructions().filter_map(|(_, instruction)| match instruction.op {
+                Op::CallDynamic { dynamic, .. } => {
+                    body.dynamic(dynamic).lambda.and(Some((class(method), body.line(instruction.pc)?)))
+                }
+                _ => None,
+            }));
             let name = program.method_name(method);
             let text = |symbol| program.names.text(symbol).to_owned();
             let key = format!("{}.{}:{}", class(method), text(name.name), text(name.descriptor));
@@ -79,12 +88,19 @@ impl Methods {
         let threads = whole.threads();
         let sites = threads.entries().iter().flat_map(|entry| &entry.sites).chain(threads.unknown_starts());
         let starts = sites.filter_map(|site| Some((class(site.at.method), site.line?))).collect();
-        Methods { by_name, starts }
+        Methods { by_name, starts, references }
     }
 
     /// Why an event is not in the model.
     fn missing(&self, event: &Event) -> Option<&'static str> {
-        let Some(method) = self.by_name.get(&event.method) else { return Some("there is no such method") };
+        let class = event.method.split_once(':').and_then(|(name, _)| Some(name.rsplit_once('.')?.0.to_owned()));
+        let Some(method) = self.by_name.get(&event.method) else {
+            // A reference to a method of the library is called by a method that the rewritten class alone has.
+            let is_bridge = event.method.contains(".lambda$");
+            let is_referred =
+                || class.as_ref().is_some_and(|class| self.references.contains(&(class.clone(), event.line)));
+            return (!is_bridge || !is_referred()).then_some("there is no such method");
+        };
         let at: Vec<_> = method.body.instructions().filter(|(_, instruction)| instruction.pc == event.offset).collect();
         let is_call = at.iter().any(|(_, instruction)| matches!(instruction.op, Op::Call { .. }));
         let opens =
@@ -97,11 +113,6 @@ impl Methods {
         };
         // A call on an object of the library that locks itself is a section of its own.
         let is_of_library = event.subject.starts_with("java.") && is_call;
-        let class = event
-            .method
-            .rsplit_once(':')
-            .and_then(|(name, _)| name.rsplit_once('.'))
-            .map(|(class, _)| class.to_owned());
         match event.operation.as_str() {
             "acq" | "acqs" if method.is_synchronized && event.offset == 0 => None,
             "acq" | "acqs" => (!opens() && !operates() && !is_of_library).then_some("no section begins there"),
